@@ -1,0 +1,71 @@
+package tun
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Send hands the device to the process at the other end of a unix socket and
+// leaves the caller's copy open. The message is one byte, the kind, with one
+// descriptor.
+func Send(socket int, d Device) error {
+	rights := unix.UnixRights(d.FD)
+	if err := unix.Sendmsg(socket, []byte{byte(d.Kind)}, rights, nil, unix.MSG_NOSIGNAL); err != nil {
+		return fmt.Errorf("hand over network device: %w", err)
+	}
+	return nil
+}
+
+// ErrNoDevice is what Receive returns when the other end closed without one.
+var ErrNoDevice = errors.New("receive network device: the run ended without one")
+
+// Receive waits for a device from the other end of a unix socket. The
+// descriptor is close-on-exec. Anything but one byte of a known kind with
+// exactly one descriptor is an error and leaves no descriptor open.
+func Receive(socket int) (Device, error) {
+	var data [2]byte
+	rights := make([]byte, unix.CmsgSpace(4*4))
+	n, rn, _, err := receive(socket, data[:], rights)
+	if err != nil {
+		return Device{}, fmt.Errorf("receive network device: %w", err)
+	}
+	fds := descriptors(rights[:rn])
+	if n == 0 && len(fds) == 0 {
+		return Device{}, ErrNoDevice
+	}
+	kind := Kind(data[0])
+	if n != 1 || len(fds) != 1 || (kind != KindTUN && kind != KindPacket) {
+		for _, fd := range fds {
+			unix.Close(fd)
+		}
+		return Device{}, fmt.Errorf("receive network device: unexpected message of %d bytes, %d descriptors", n, len(fds))
+	}
+	return Device{FD: fds[0], Kind: kind}, nil
+}
+
+// receive is recvmsg, again after a signal.
+func receive(socket int, data, rights []byte) (n, rn, flags int, err error) {
+	for {
+		n, rn, flags, _, err = unix.Recvmsg(socket, data, rights, unix.MSG_CMSG_CLOEXEC)
+		if !errors.Is(err, unix.EINTR) {
+			return n, rn, flags, err
+		}
+	}
+}
+
+// descriptors lists what arrived, in order.
+func descriptors(rights []byte) []int {
+	messages, err := unix.ParseSocketControlMessage(rights)
+	if err != nil {
+		return nil
+	}
+	var out []int
+	for i := range messages {
+		if fds, err := unix.ParseUnixRights(&messages[i]); err == nil {
+			out = append(out, fds...)
+		}
+	}
+	return out
+}
