@@ -1,0 +1,60 @@
+# skill-mcp: `make run` shows the product at work, `make test` is the gate.
+# Both install what they need by package name and use nothing else from outside.
+
+SHELL      := /bin/bash
+GO         ?= go
+VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+# -trimpath and an empty build id: two builds of one commit are equal byte for byte.
+LDFLAGS    := -s -w -buildid= -X main.version=$(VERSION)
+BUILD      := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
+BINARIES   := skill-mcp skill-exec skill-egress
+FUZZTIME   ?= 30s
+SKILLS     ?=
+CASES      ?= $(firstword $(wildcard ../shared/cases test/cases))
+
+.PHONY: all build run test unit cases lint cross tools fuzz bench soak clean
+
+all: build
+
+build:
+	@mkdir -p bin
+	@for b in $(BINARIES); do $(BUILD) -o bin/$$b ./cmd/$$b || exit 1; done
+
+# A real MCP exchange with the built binaries: list, load, read, preview, confirm, run.
+run: build
+	@$(GO) run ./test/demo -server bin/skill-mcp $(if $(SKILLS),-skills '$(SKILLS)')
+
+# What the suites need, by package name and pinned; a second call costs nothing.
+tools:
+	@test/install
+
+lint:
+	@test -z "$$(gofmt -l cmd internal policy test *.go)" || { gofmt -l cmd internal policy test *.go; echo "run gofmt -w on these"; exit 1; }
+	$(GO) mod verify
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+cross:
+	GOOS=darwin $(GO) build -o /dev/null ./cmd/skill-mcp && GOOS=darwin $(GO) build -o /dev/null ./cmd/skill-exec
+	GOOS=windows $(GO) build -o /dev/null ./cmd/skill-mcp && GOOS=windows $(GO) build -o /dev/null ./cmd/skill-exec
+
+unit:
+	SKILL_MCP_REQUIRE_FENCE=1 SKILL_MCP_REQUIRE_NODE=1 $(GO) test -timeout 15m ./...
+
+cases: build
+	@if [ -z "$(CASES)" ]; then echo "cases: no folder of cases here (CASES=DIR names one)"; else \
+	  python3 $(CASES)/run_cases.py --server $(CURDIR)/bin/skill-mcp $(CASES) && \
+	  test/as-plain-user sh -c 'python3 $(abspath $(CASES))/run_cases.py --server "$$PWD/bin/skill-mcp" $(abspath $(CASES))'; fi
+
+test: tools build lint cross cases unit
+
+# Each fuzz target for FUZZTIME; their corpus runs in `make test`.
+fuzz:
+	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep ^Fuzz); do \
+	  echo "== $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
+
+bench: build
+	$(GO) run ./test/bench
+
+clean:
+	rm -rf bin dist
