@@ -80,3 +80,24 @@ func (l *Limits) fields() []*int64 {
 		&l.CPUPercent, &l.TmpBytes, &l.TmpInodes, &l.ShmBytes, &l.WallMs, &l.OutputFloodBytes,
 	}
 }
+
+// Ceilings returns the largest values a policy may set: beyond them a number is
+// a slip of the pen, not a wish, or breaks another promise.
+func Ceilings() Limits {
+	return Limits{
+		MemoryBytes: 1 << 40, // one TiB
+		HeapPercent: 90,      // V8 needs room beside its heap for the message
+		Pids:        32768,   // pid_max of a small machine
+		NProc:       32768,
+		OpenFiles:   1 << 20, // nr_open of a stock kernel
+		FileBytes:   1 << 40,
+		StackBytes:  1 << 30,
+		CPUPercent:  100 * 1024,
+		TmpBytes:    1 << 40,
+		TmpInodes:   1 << 30,
+		ShmBytes:    1 << 40,
+		WallMs:      300_000, // the contract's ceiling of a declared timeout
+		// A run that writes this much has only one purpose.
+		OutputFloodBytes: 1 << 40,
+	}
+}

@@ -114,8 +114,12 @@ func (p Policy) Names() []string {
 	return out
 }
 
-// Skill returns the row of one skill, or a zero row.
+// Skill returns the row of one skill, or a zero row. The empty name stands for
+// any skill without a row.
 func (p Policy) Skill(name string) Skill {
+	if name == "" {
+		return Skill{}
+	}
 	for _, s := range p.Skills {
 		if s.Name == name {
 			return s
