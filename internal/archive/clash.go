@@ -1,0 +1,90 @@
+package archive
+
+import (
+	"slices"
+	"strings"
+)
+
+// markClashes finds paths that are one file on a system that ignores case and
+// normalisation: two entries, an entry and a folder that another one implies, a
+// file that is also a folder. Both sides get the problem. Entries whose name is
+// already refused take no part.
+//
+// It sorts by key with the separator below every character, so a folder stands
+// directly before what is in it and twins are neighbours. Of many entries below
+// a folder that is written in two ways at least one on each side is marked.
+func markClashes(entries []Entry) {
+	sorted := make([]keyed, 0, len(entries))
+	for i := range entries {
+		p := entries[i].Problem
+		if p != nil && (p.UnsafeName() || p.Code == PathDepth && strings.Count(entries[i].Name, "/") >= maxSegments) {
+			continue
+		}
+		sorted = append(sorted, keyed{sortKey(entries[i].Name), i})
+	}
+	slices.SortStableFunc(sorted, func(a, b keyed) int { return strings.Compare(a.key, b.key) })
+	for k := 1; k < len(sorted); k++ {
+		a, b := &entries[sorted[k-1].index], &entries[sorted[k].index]
+		if why := clash(sorted[k-1].key, sorted[k].key, a, b); why != "" {
+			markBoth(a, b, why)
+		}
+	}
+}
+
+type keyed struct {
+	key   string
+	index int
+}
+
+func sortKey(name string) string { return strings.ReplaceAll(Key(name), "/", "\x00") }
+
+func within(key, folder string) bool {
+	return len(key) > len(folder) && key[len(folder)] == 0 && strings.HasPrefix(key, folder)
+}
+
+func clash(keyA, keyB string, a, b *Entry) string {
+	if keyA == keyB {
+		if a.Folder != b.Folder {
+			return "a file and a folder have one name"
+		}
+		if a.Name == b.Name {
+			return "two entries have this name"
+		}
+		return "two entries have this name but for case or Unicode form"
+	}
+	if !a.Folder && within(keyB, keyA) {
+		return "a file and a folder have one name"
+	}
+	if spelledApart(a.Name, b.Name) {
+		return "a folder is written in two ways that differ in case or Unicode form"
+	}
+	return ""
+}
+
+// spelledApart: the two paths share a folder by key and write it differently.
+func spelledApart(a, b string) bool {
+	for {
+		headA, restA, okA := strings.Cut(a, "/")
+		headB, restB, okB := strings.Cut(b, "/")
+		if headA != headB {
+			// A file's own last part may differ; folders on both sides may not.
+			return Key(headA) == Key(headB)
+		}
+		if !okA || !okB {
+			return false
+		}
+		a, b = restA, restB
+	}
+}
+
+func markBoth(a, b *Entry, why string) {
+	for _, e := range []*Entry{a, b} {
+		if e.Problem == nil {
+			other := b
+			if e == b {
+				other = a
+			}
+			e.Problem = fault(PathDuplicate, "%s: %s", why, Shown(other.Name)).at(e.Name)
+		}
+	}
+}
