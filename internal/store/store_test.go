@@ -1,0 +1,393 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestMain lets the tests run themselves again as a process that dies at a
+// given step.
+func TestMain(m *testing.M) {
+	if at := os.Getenv("STORE_TEST_DIE_AT"); at != "" {
+		dieAt(at)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// dieAt changes (or recovers) the store named by the environment and kills
+// itself at the numbered step.
+func dieAt(at string) {
+	n, _ := strconv.Atoi(at)
+	s, err := Open(os.Getenv("STORE_TEST_DIR"))
+	if err != nil {
+		os.Exit(3)
+	}
+	s.noExchange = os.Getenv("STORE_TEST_NO_EXCHANGE") != ""
+	s.Step = func(string) {
+		if n--; n < 0 {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	}
+	l, err := s.Lock(context.Background())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(4)
+	}
+	if os.Getenv("STORE_TEST_ONLY_RECOVER") != "" {
+		return
+	}
+	if err := change(l, os.Getenv("STORE_TEST_BASE")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(5)
+	}
+}
+
+type thing struct {
+	Text string `json:"text"`
+}
+
+// change replaces a folder and an object, adds one of each and removes one of
+// each, as one change.
+func change(l *Lock, base string) error {
+	tx, err := l.Begin("test")
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"replaced", "added"} {
+		root, err := tx.Folder(base, name)
+		if err != nil {
+			return err
+		}
+		err = errors.Join(root.Mkdir("sub", 0o755), root.WriteFile("sub/f", []byte("new"), 0o644), root.Close())
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		tx.Remove(base, "removed"),
+		tx.Put("things", "replaced", thing{"new"}), tx.Put("things", "added", thing{"new"}), tx.Delete("things", "removed"),
+		tx.Commit())
+}
+
+// before builds a store and a base in the state that change expects.
+func before(t *testing.T) (*Store, string) {
+	t.Helper()
+	dir, base := memoryDir(t), memoryDir(t)
+	s, err := Open(filepath.Join(dir, "store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	l := lock(t, s)
+	defer l.Unlock()
+	for _, name := range []string{"replaced", "removed"} {
+		err := errors.Join(os.MkdirAll(filepath.Join(base, name, "sub"), 0o755),
+			os.WriteFile(filepath.Join(base, name, "sub", "f"), []byte("old"), 0o644),
+			l.Put("things", name, thing{"old"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s, base
+}
+
+// memoryDir is a folder in memory where there is one: hundreds of synced changes
+// take minutes on a busy disk and prove nothing more there.
+func memoryDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "store-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func lock(t *testing.T, s *Store) *Lock {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	t.Cleanup(cancel)
+	l, err := s.Lock(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// state is "old" or "new", or says what is mixed or left over.
+func state(s *Store, base string) string {
+	folder := func(name string) string {
+		b, err := os.ReadFile(filepath.Join(base, name, "sub", "f"))
+		if err != nil {
+			return "-"
+		}
+		return string(b)
+	}
+	object := func(name string) string {
+		var v thing
+		if err := s.Get("things", name, &v); err != nil {
+			return "-"
+		}
+		return v.Text
+	}
+	all := []string{}
+	for _, name := range []string{"replaced", "added", "removed"} {
+		all = append(all, folder(name), object(name))
+	}
+	switch got := strings.Join(all, " "); got {
+	case "old old - - old old":
+		return "old"
+	case "new new new new - -":
+		return "new"
+	default:
+		return "mixed: " + got
+	}
+}
+
+func leftovers(s *Store, base string) string {
+	out := ""
+	for _, p := range []string{filepath.Join(base, WorkFolder), filepath.Join(s.dir, WorkFolder)} {
+		if _, err := os.Lstat(p); err == nil {
+			out += p + " "
+		}
+	}
+	if ids, err := listJSON(s.root, "journal"); err != nil || len(ids) > 0 {
+		out += fmt.Sprint("journals ", ids, err)
+	}
+	return out
+}
+
+func runAgain(t *testing.T, s *Store, base string, step int, extra ...string) (died bool) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(append(os.Environ(), "STORE_TEST_DIE_AT="+strconv.Itoa(step), "STORE_TEST_DIR="+s.dir, "STORE_TEST_BASE="+base), extra...)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signaled() {
+		return true
+	}
+	if err != nil {
+		t.Fatalf("step %d: %v: %s", step, err, out)
+	}
+	return false
+}
+
+func TestAKillAtAnyStepLeavesOldOrNew(t *testing.T) {
+	for _, mode := range []string{"", "STORE_TEST_NO_EXCHANGE=1"} {
+		sawOld, sawNew := 0, 0
+		for step := 0; ; step++ {
+			s, base := before(t)
+			died := runAgain(t, s, base, step, mode)
+			lock(t, s).Unlock()
+			got := state(s, base)
+			if left := leftovers(s, base); left != "" || strings.HasPrefix(got, "mixed") {
+				t.Fatalf("%q step %d: %s, left over: %s", mode, step, got, left)
+			}
+			if !died {
+				if got != "new" {
+					t.Fatalf("the whole change gives %s", got)
+				}
+				break
+			}
+			if got == "old" {
+				sawOld++
+			} else {
+				sawNew++
+			}
+		}
+		if sawOld < 10 || sawNew < 2 {
+			t.Errorf("%q: %d kills gave old, %d new: the steps are not where they should be", mode, sawOld, sawNew)
+		}
+	}
+}
+
+func TestAKillDuringRecoveryIsRecoveredToo(t *testing.T) {
+	for _, mode := range []string{"", "STORE_TEST_NO_EXCHANGE=1"} {
+		// A step late among the renames, so that recovery has much to undo.
+		first := 0
+		for s, base := before(t); ; first++ {
+			names := []string{}
+			s.Step = func(name string) { names = append(names, name) }
+			l := lock(t, s)
+			if err := change(l, base); err != nil {
+				t.Fatal(err)
+			}
+			l.Unlock()
+			for first = range names {
+				if names[first] == "change 5" {
+					break
+				}
+			}
+			break
+		}
+		for step := 0; ; step++ {
+			s, base := before(t)
+			if !runAgain(t, s, base, first, mode) {
+				t.Fatal("the change did not die")
+			}
+			died := runAgain(t, s, base, step, mode, "STORE_TEST_ONLY_RECOVER=1")
+			lock(t, s).Unlock()
+			if got, left := state(s, base), leftovers(s, base); got != "old" || left != "" {
+				t.Fatalf("%q step %d: %s, left over: %s", mode, step, got, left)
+			}
+			if !died {
+				if step < 6 {
+					t.Errorf("recovery has only %d steps", step)
+				}
+				break
+			}
+		}
+	}
+}
+
+func TestAnUnreadableJournalBlocksChangesNotReads(t *testing.T) {
+	s, base := before(t)
+	journals := filepath.Join(s.dir, "journal")
+	for name, text := range map[string]string{
+		"no JSON":         "{",
+		"another version": `{"version":2,"id":"ID","what":"x","phase":"done","bases":[],"ops":[]}`,
+		"a path":          `{"version":1,"id":"ID","what":"x","phase":"done","bases":["/x"],"ops":[{"base":0,"live":"../x","action":"put"}]}`,
+		"a bad base":      `{"version":1,"id":"ID","what":"x","phase":"done","bases":["x"],"ops":[]}`,
+		"a bad index":     `{"version":1,"id":"ID","what":"x","phase":"done","bases":["/x"],"ops":[{"base":1,"live":"x","action":"put"}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			id := randomID()
+			file := filepath.Join(journals, id+".json")
+			if err := errors.Join(os.MkdirAll(journals, 0o700), os.WriteFile(file, []byte(strings.ReplaceAll(text, "ID", id)), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			defer os.Remove(file)
+			_, err := s.Lock(context.Background())
+			var blocked *BlockedError
+			if !errors.As(err, &blocked) || !strings.Contains(err.Error(), file) {
+				t.Fatalf("lock: %v", err)
+			}
+			if got := state(s, base); got != "old" {
+				t.Errorf("reading: %s", got)
+			}
+		})
+	}
+	lock(t, s).Unlock()
+}
+
+func TestRecoveryDoesNotThrowAwayLaterWork(t *testing.T) {
+	s, base := before(t)
+	names := []string{}
+	s.Step = func(name string) { names = append(names, name) }
+	l := lock(t, s)
+	if err := change(l, base); err != nil {
+		t.Fatal(err)
+	}
+	l.Unlock()
+	s, base = before(t)
+	for step, name := range names {
+		if name == "change 5" && !runAgain(t, s, base, step) {
+			t.Fatal("the change did not die")
+		}
+	}
+	edited := filepath.Join(base, "added", "sub", "f")
+	if err := os.WriteFile(edited, []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Lock(context.Background()); err == nil || !strings.Contains(err.Error(), "move it away") {
+		t.Fatalf("lock: %v", err)
+	}
+	if b, err := os.ReadFile(edited); string(b) != "mine" {
+		t.Fatalf("the edit is gone: %v", err)
+	}
+	if err := os.Rename(filepath.Join(base, "added"), filepath.Join(base, "kept")); err != nil {
+		t.Fatal(err)
+	}
+	lock(t, s).Unlock()
+	if got, left := state(s, base), leftovers(s, base); got != "old" || left != "" {
+		t.Fatalf("%s, left over %s", got, left)
+	}
+}
+
+func TestOneLockAtATime(t *testing.T) {
+	s, base := before(t)
+	l := lock(t, s)
+	other, err := Open(s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := other.Lock(ctx); err == nil {
+		t.Fatal("two locks at once")
+	}
+	if got := state(other, base); got != "old" {
+		t.Errorf("reading under another's lock: %s", got)
+	}
+	l.Unlock()
+	lock(t, other).Unlock()
+}
+
+func TestAFailedStepIsUndone(t *testing.T) {
+	s, base := before(t)
+	s.Step = func(name string) {
+		if name == "change 2" { // the folder to remove goes away by another hand
+			_ = os.Rename(filepath.Join(base, "removed"), filepath.Join(base, "elsewhere"))
+		}
+	}
+	l := lock(t, s)
+	defer l.Unlock()
+	err := change(l, base)
+	var commit *CommitError
+	if !errors.As(err, &commit) || commit.Rollback != nil {
+		t.Fatalf("commit: %v", err)
+	}
+	if err := os.Rename(filepath.Join(base, "elsewhere"), filepath.Join(base, "removed")); err != nil {
+		t.Fatal(err)
+	}
+	if got, left := state(s, base), leftovers(s, base); got != "old" || left != "" {
+		t.Fatalf("%s, left over %s", got, left)
+	}
+}
+
+func TestObjectNamesAreChecked(t *testing.T) {
+	s, _ := before(t)
+	l := lock(t, s)
+	defer l.Unlock()
+	for _, bad := range [][2]string{{"../x", "a"}, {"things", "../a"}, {"things", ".a"}, {"journal", "a"}, {"spool", "a"}, {"things", ""}, {"", "a"}, {"things", "a/b"}} {
+		if err := l.Put(bad[0], bad[1], thing{}); err == nil {
+			t.Errorf("put %q was allowed", bad)
+		}
+	}
+	if err := s.Get("things", "none", &thing{}); !errors.Is(err, ErrNotFound) {
+		t.Errorf("get: %v", err)
+	}
+	if ids, err := s.List("things"); err != nil || strings.Join(ids, " ") != "removed replaced" {
+		t.Errorf("list: %v %v", ids, err)
+	}
+}
+
+func TestSpoolLeavesNothing(t *testing.T) {
+	s, _ := before(t)
+	sp, err := s.Spool()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sp.WriteString("x"); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(filepath.Join(s.dir, "spool"))
+	if err != nil || len(entries) != 0 {
+		t.Errorf("spool holds %v, %v", entries, err)
+	}
+	if err := sp.Close(); err != nil {
+		t.Error(err)
+	}
+}
