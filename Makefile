@@ -5,7 +5,7 @@ SHELL      := /bin/bash
 GO         ?= go
 VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 # -trimpath and an empty build id: two builds of one commit are equal byte for byte.
-LDFLAGS    := -s -w -buildid= -X main.version=$(VERSION)
+LDFLAGS    := -s -w -buildid= -X skill-mcp/internal/config.Version=$(VERSION)
 BUILD      := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 BINARIES   := skill-mcp skill-exec skill-egress
 FUZZTIME   ?= 30s

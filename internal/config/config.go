@@ -47,10 +47,11 @@ type Front struct {
 	AllowUnscrubbed bool     `json:"allowUnscrubbed"`
 	Confirm         Confirm  `json:"confirm"`
 	HTTP            HTTP     `json:"http"`
-	AuditFD         int      `json:"auditFd"`   // 0 = no audit
-	AuditPath       string   `json:"auditPath"` // for messages and for rotation
-	ProxySet        bool     `json:"proxySet"`  // the first defined proxy variable is not empty
-	Warnings        []string `json:"warnings"`  // lines for stderr
+	AuditFD         int      `json:"auditFd"`     // 0 = no audit
+	AuditPath       string   `json:"auditPath"`   // for messages and for rotation
+	ProxySet        bool     `json:"proxySet"`    // the first defined proxy variable is not empty
+	HelperError     string   `json:"helperError"` // why no script can run at all, "" = the helper was started
+	Warnings        []string `json:"warnings"`    // lines for stderr
 }
 
 // Confirm is the raw configuration of the confirmation gate; package confirm
