@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"sync"
 )
 
@@ -64,11 +65,25 @@ func (c *Conn) Send(k Kind, payload []byte) error {
 
 // SendValue writes one control frame holding v.
 func (c *Conn) SendValue(k Kind, v any) error {
-	b, err := json.Marshal(v)
+	b, err := Encode(v)
 	if err != nil {
-		return fmt.Errorf("encode message %q: %w", rune(k), err)
+		return fmt.Errorf("message %q: %w", rune(k), err)
 	}
 	return c.Send(k, b)
+}
+
+// Encode gives the one form of v that [Decode] accepts. Text that is not UTF-8
+// (a file's name can be) becomes U+FFFD here, since it would be refused there.
+func Encode(v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	again := reflect.New(reflect.TypeOf(v))
+	if err := json.Unmarshal(b, again.Interface()); err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	return json.Marshal(again.Elem().Interface())
 }
 
 // SendChunks writes data as frames of kind k, none for no data.

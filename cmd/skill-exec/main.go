@@ -1,0 +1,30 @@
+// Command skill-exec is the helper of skill-mcp. It has two roles, named by its
+// only argument: monitor, which skill-mcp starts once, and child, which the
+// monitor starts for each run. It is of no use by hand and must not be setuid.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"skill-mcp/internal/monitor"
+)
+
+// Descriptors of the monitor, as the launch phase passes them.
+const (
+	socketFD = 3 // the stream to the front
+	bootFD   = 4 // the owner's hand-over
+)
+
+func main() {
+	role := ""
+	if len(os.Args) == 2 {
+		role = os.Args[1]
+	}
+	switch role {
+	case "monitor":
+		os.Exit(monitor.Main(inherited(socketFD), inherited(bootFD)))
+	}
+	fmt.Fprintln(os.Stderr, "skill-exec: started by skill-mcp with the role monitor; it does nothing by hand")
+	os.Exit(2)
+}

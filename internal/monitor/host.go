@@ -1,0 +1,75 @@
+package monitor
+
+import (
+	"time"
+
+	"skill-mcp/internal/fence"
+	"skill-mcp/internal/policy"
+	"skill-mcp/internal/report"
+)
+
+// host is what the monitor needs of the system it runs on; package fence
+// describes each method.
+type host interface {
+	Report(policy.Policy, policy.Network) report.Fence
+	Sweep() []string
+	Start(fence.Spec) (run, error)
+	Close() error
+}
+
+// run is one started child, as package fence describes it.
+type run interface {
+	Pid() int
+	Fence() report.Fence
+	EnvNames() []string
+	Terminate()
+	Done() <-chan struct{}
+	Leader() fence.Exit
+	Kill(time.Duration) []report.Survivor
+	Usage() fence.Usage
+	Close() []string
+}
+
+// report returns what holds for runs with a network mode on this host, probed
+// once per mode.
+func (m *monitor) report(n policy.Network) report.Fence {
+	f, ok := m.fences[n]
+	if !ok {
+		f = m.own(m.host.Report(m.boot.Policy, n))
+		m.fences[n] = f
+	}
+	return f
+}
+
+// own fills in the rows of the layers that are the monitor's work: the others
+// are the fence's.
+func (m *monitor) own(f report.Fence) report.Fence {
+	rows := make([]report.Row, 0, len(f.Layers))
+	for _, r := range f.Layers {
+		switch {
+		case r.Layer == report.Environ:
+			r = environRow(r.Want, m.scrub.State, m.scrub.Reason)
+		case r.Layer == report.Deadline || r.Layer == report.Capture:
+			r = report.Row{Layer: r.Layer, Want: r.Want, Got: report.Enforced}
+		}
+		if r.Want == report.Off {
+			r = report.Row{Layer: r.Layer, Want: r.Want, Got: report.NotAsked}
+		}
+		rows = append(rows, r)
+	}
+	f.Layers = rows
+	return f
+}
+
+// environRow is the report of the wiped environment, which was read back.
+func environRow(want report.Want, state, reason string) report.Row {
+	r := report.Row{Layer: report.Environ, Want: want, Got: report.Enforced}
+	if state == scrubbed {
+		return r
+	}
+	r.Got, r.Reason = report.Absent, "the exec-time environment could not be wiped: "+reason
+	if state == unsupported {
+		r.Reason = "this system has no exec-time environment to wipe"
+	}
+	return r
+}

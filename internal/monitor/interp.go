@@ -1,0 +1,215 @@
+package monitor
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"skill-mcp/internal/fence"
+	"skill-mcp/internal/policy"
+	"skill-mcp/internal/wire"
+)
+
+// versionWait bounds `--version`: node answers in 20 ms, a cold disk in one
+// second; whatever takes longer is not an interpreter.
+const versionWait = 5 * time.Second
+
+// interpreter is one entry of the closed set, looked up once. Its program is
+// complete when the constructor returns; version and reason when known is closed.
+type interpreter struct {
+	entry policy.Interpreter
+	prog  fence.Program
+
+	known   chan struct{}
+	version string
+	reason  string // why it cannot run
+}
+
+// newInterpreter resolves an entry on the server's PATH and asks for its
+// version beside. done is called when no child of the question is left.
+func newInterpreter(entry policy.Interpreter, path string, done func()) *interpreter {
+	i := &interpreter{entry: entry, known: make(chan struct{})}
+	prog, err := resolve(entry, path)
+	if err != nil {
+		i.reason = err.Error()
+		close(i.known)
+		done()
+		return i
+	}
+	i.prog = prog
+	go func() {
+		defer done()
+		defer close(i.known)
+		i.version = askVersion(prog.Path)
+		i.reason = entry.Accepts(i.version)
+		if i.reason == "" {
+			i.reason = checkPin(prog.File, entry.SHA256)
+		}
+	}()
+	return i
+}
+
+// state describes the entry. What the policy does not bound is not waited for.
+func (i *interpreter) state(wait bool) wire.Interpreter {
+	s := wire.Interpreter{Name: i.entry.Name, Path: i.prog.Path}
+	if !wait && i.entry.MinVersion == "" && i.entry.MaxVersion == "" && i.entry.SHA256 == "" {
+		select {
+		case <-i.known:
+		default:
+			return s
+		}
+	}
+	<-i.known // at most versionWait and the reading of one file
+	s.Version, s.Reason = i.version, i.reason
+	return s
+}
+
+// close gives the descriptor back.
+func (i *interpreter) close() { place{file: i.prog.File}.close() }
+
+// resolve finds the program, opens it once and computes what it reads.
+func resolve(entry policy.Interpreter, path string) (fence.Program, error) {
+	p := fence.Program{Name: entry.Name, Args: entry.Args, Env: entry.Env}
+	var err error
+	if entry.Path != "" {
+		p.Path, p.File, err = openProgram(entry.Path)
+	} else {
+		p.Path, p.File, err = search(entry.Name, path)
+	}
+	if err != nil {
+		return fence.Program{}, err
+	}
+	p.Read = append(libraries(p.Path), prefixReads(entry.Name, p.Path)...)
+	for _, r := range entry.Read {
+		p.Read = append(p.Read, r.Path)
+	}
+	return p, nil
+}
+
+// search goes through a PATH. A shim of a version manager is a script that
+// needs the state of a home directory which no run has, so it is passed over.
+func search(name, path string) (string, *os.File, error) {
+	var first error
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue // "" and "." would take a program from wherever the server was started
+		}
+		real, f, err := openProgram(filepath.Join(dir, name+exeSuffix))
+		if err == nil {
+			return real, f, nil
+		}
+		if first == nil && !errors.Is(err, os.ErrNotExist) {
+			first = err
+		}
+	}
+	if first != nil {
+		return "", nil, first
+	}
+	return "", nil, fmt.Errorf("%s is not on the server's PATH; install it or give its path in the policy", name)
+}
+
+// openProgram opens a regular, executable, native program at its real path.
+func openProgram(path string) (string, *os.File, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", nil, err
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return "", nil, err
+	}
+	if !info.Mode().IsRegular() || (exeSuffix == "" && info.Mode()&0o111 == 0) {
+		return "", nil, fmt.Errorf("%s is not an executable file", real)
+	}
+	f, err := os.Open(real)
+	if err != nil {
+		return "", nil, err
+	}
+	head := make([]byte, 2)
+	if _, err := io.ReadFull(f, head); err != nil || string(head) == "#!" {
+		_ = f.Close()
+		return "", nil, fmt.Errorf("%s is a script (a version manager's shim), not the program; give the program's path in the policy", real)
+	}
+	_, err = f.Seek(0, io.SeekStart)
+	return real, f, err
+}
+
+// checkPin compares a program with the policy's digest of it.
+func checkPin(f *os.File, pin string) string {
+	if pin == "" {
+		return ""
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return fmt.Sprintf("read it for the policy's pin: %v", err)
+	}
+	if got := hex.EncodeToString(h.Sum(nil)); got != pin {
+		return fmt.Sprintf("its sha256 is %s and the policy pins %s", got, pin)
+	}
+	return ""
+}
+
+// askVersion runs the program with --version and nothing of the environment.
+// Any failure leaves the version unknown.
+func askVersion(path string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), versionWait)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.Env = []string{}
+	cmd.Dir = string(filepath.Separator)
+	var out bytes.Buffer
+	cmd.Stdout = &limited{&out, 4 << 10}
+	if cmd.Run() != nil {
+		return ""
+	}
+	return firstNumber(out.String())
+}
+
+// limited keeps the first n bytes of what is written and drops the rest.
+type limited struct {
+	to *bytes.Buffer
+	n  int
+}
+
+// Write never fails, so that the writer is not disturbed.
+func (l *limited) Write(p []byte) (int, error) {
+	l.to.Write(p[:min(len(p), l.n-l.to.Len())])
+	return len(p), nil
+}
+
+// firstNumber returns the first dotted number of a text, "" when there is none.
+func firstNumber(s string) string {
+	const digits = "0123456789"
+	start := strings.IndexAny(s, digits)
+	if start < 0 {
+		return ""
+	}
+	end := start + len(s[start:]) - len(strings.TrimLeft(s[start:], digits+"."))
+	return strings.Trim(s[start:end], ".")
+}
+
+// prefixReads gives what an interpreter loads from its installation prefix
+// beside its own file, as far as it exists: global modules, and the built-in
+// modules that distribution builds keep outside the binary.
+func prefixReads(name, program string) []string {
+	prefix := filepath.Dir(filepath.Dir(program))
+	patterns := map[string][]string{
+		"node":    {"lib/node_modules", "share/nodejs", "share/node_modules", "lib/*/nodejs"},
+		"python3": {"lib/python3*", "lib/libpython3*", "local/lib/python3*"},
+	}
+	var out []string
+	for _, p := range patterns[name] {
+		found, _ := filepath.Glob(filepath.Join(prefix, p)) // only a malformed pattern fails
+		out = append(out, found...)
+	}
+	return out
+}

@@ -1,0 +1,157 @@
+package monitor
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+
+	"skill-mcp/internal/grant"
+	"skill-mcp/internal/policy"
+	"skill-mcp/internal/report"
+	"skill-mcp/internal/wire"
+)
+
+// maxBoot bounds the owner's hand-over: policy and grants are a few KiB, and
+// MCP_SKILL_RUN cannot be longer than one variable (128 KiB).
+const maxBoot = 4 << 20
+
+// monitor is the whole state. One goroutine works on it: one request, one
+// child, one reply.
+type monitor struct {
+	boot    wire.Boot
+	env     environ
+	scrub   wire.Scrub
+	roots   []place // same order as boot.Roots; no file = could not be opened
+	states  []wire.RootState
+	interps []*interpreter
+	probing atomic.Int64 // questions for a version under way
+	host    host
+	fences  map[policy.Network]report.Fence
+	conn    *wire.Conn
+	frames  chan frame
+}
+
+// Main is the monitor: it reads its hand-over, says what holds on this host
+// and serves the front until the socket ends. It returns the exit code of the
+// process: 0 when the front has gone, 1 when it could not begin or the
+// protocol was broken, with one line on standard error.
+func Main(socket io.ReadWriteCloser, boot io.ReadCloser) int {
+	m := &monitor{scrub: scrub(), env: takeEnviron(), fences: map[policy.Network]report.Fence{}}
+	if err := m.main(socket, boot); err != nil {
+		fmt.Fprintf(os.Stderr, "skill-exec: monitor: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+// main goes from the hand-over to the end of the front.
+func (m *monitor) main(socket io.ReadWriteCloser, boot io.ReadCloser) error {
+	defer socket.Close()
+	if err := harden(); err != nil {
+		return err
+	}
+	// The front decides when to end: a terminal's Ctrl-C reaches the whole
+	// group, and a run in flight must still be ended in order. Caught and
+	// dropped, not ignored: an ignored signal would stay ignored in the script.
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	err := m.read(boot)
+	if err != nil {
+		return err
+	}
+	m.resolve()
+	m.openRoots()
+	if m.host, err = newHost(m.boot.Policy); err != nil {
+		return err
+	}
+	defer m.close()
+	m.conn, m.frames = wire.NewConn(wire.Monitor, socket), make(chan frame)
+	if err := m.hello(); err != nil {
+		return err
+	}
+	go receive(m.conn, m.frames)
+	return m.serve()
+}
+
+// read takes in the hand-over, strictly.
+func (m *monitor) read(boot io.ReadCloser) error {
+	defer boot.Close()
+	b, err := io.ReadAll(io.LimitReader(boot, maxBoot))
+	if err != nil {
+		return fmt.Errorf("read the hand-over: %w", err)
+	}
+	if m.boot, err = wire.Decode[wire.Boot](b); err != nil {
+		return fmt.Errorf("read the hand-over: %w", err)
+	}
+	if keys := m.boot.Policy.TestKeys(); m.boot.Hosted && len(keys) > 0 {
+		return fmt.Errorf("read the hand-over: test keys in hosted mode: %v", keys)
+	}
+	_, proxied := m.env.proxy()
+	m.boot.Policy = m.boot.Policy.Resolve(proxied)
+	return nil
+}
+
+// resolve looks the closed set up; versions come in beside.
+func (m *monitor) resolve() {
+	for _, e := range m.boot.Policy.Interpreters {
+		m.probing.Add(1)
+		m.interps = append(m.interps, newInterpreter(e, m.env["PATH"], func() { m.probing.Add(-1) }))
+	}
+}
+
+// interpreter returns the entry called name, nil when the set has none.
+func (m *monitor) interpreter(name string) *interpreter {
+	for _, i := range m.interps {
+		if i.entry.Name == name {
+			return i
+		}
+	}
+	return nil
+}
+
+// openRoots opens every root once. One that cannot be opened is reported and
+// refuses its requests.
+func (m *monitor) openRoots() {
+	for _, path := range m.boot.Roots {
+		p, err := openRoot(path)
+		s := wire.RootState{Path: path, Real: p.path}
+		if err != nil {
+			s.Error = err.Error()
+		}
+		m.roots, m.states = append(m.roots, p), append(m.states, s)
+	}
+}
+
+// hello sends what was probed. Sweep comes first: what a killed monitor left
+// behind must not disturb a probe.
+func (m *monitor) hello() error {
+	r := wire.Ready{
+		Version: m.boot.Version, Scrub: m.scrub, Roots: m.states, EnvNames: map[string]bool{},
+		Notes: m.host.Sweep(), Interpreters: []wire.Interpreter{},
+	}
+	r.Fence = m.report(m.boot.Policy.Network)
+	_, r.ProxySet = m.env.proxy()
+	for _, n := range grant.Ambient() {
+		_, r.EnvNames[n] = m.env[n]
+	}
+	for _, i := range m.interps {
+		r.Interpreters = append(r.Interpreters, i.state(false))
+	}
+	return m.conn.SendValue(wire.KindReady, r)
+}
+
+// close gives everything back.
+func (m *monitor) close() {
+	for _, i := range m.interps {
+		i.close()
+	}
+	for _, r := range m.roots {
+		r.close()
+	}
+	if err := m.host.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		fmt.Fprintf(os.Stderr, "skill-exec: monitor: %v\n", err)
+	}
+}

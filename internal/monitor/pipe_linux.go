@@ -1,0 +1,23 @@
+package monitor
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// pipe makes a pipe whose read end can be waited for with a deadline. The
+// write end stays blocking: the script must not see EAGAIN.
+func pipe() (r, w *os.File, err error) {
+	var p [2]int
+	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, os.NewSyscallError("pipe2", err)
+	}
+	// A plain user may be over its share of pipe memory; the pipe then keeps
+	// the stock size and only drains more slowly.
+	_, _ = unix.FcntlInt(uintptr(p[0]), unix.F_SETPIPE_SZ, pipeSize)
+	if err := unix.SetNonblock(p[0], true); err != nil {
+		return nil, nil, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(p[0]), "read end"), os.NewFile(uintptr(p[1]), "write end"), nil
+}

@@ -1,0 +1,146 @@
+package monitor
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"skill-mcp/internal/fence"
+	"skill-mcp/internal/policy"
+	"skill-mcp/internal/report"
+)
+
+// plainHost starts a script with what every system has: a process group, an
+// exact environment, a private directory. It fences nothing and says so. It is
+// the host where package fence has none.
+type plainHost struct{}
+
+// Report calls everything absent that a fence would be needed for.
+func (plainHost) Report(p policy.Policy, n policy.Network) report.Fence {
+	f := report.Fence{Policy: p.Name, Network: string(n)}
+	for _, l := range report.Layers() {
+		r := report.Row{
+			Layer: l, Want: p.Want(l), Got: report.Absent,
+			Reason: "not available on " + runtime.GOOS, Remedy: "run the server on Linux",
+		}
+		if l == report.ProcessGroup && groups {
+			r = report.Row{Layer: l, Want: p.Want(l), Got: report.Enforced}
+		}
+		f.Layers = append(f.Layers, r)
+	}
+	return f
+}
+
+// Sweep removes the private directories of monitors that were killed: those
+// that nobody changed for longer than any run lasts.
+func (plainHost) Sweep() (notes []string) {
+	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), "skill-mcp-run-*")) // only a malformed pattern fails
+	for _, d := range dirs {
+		if info, err := os.Lstat(d); err == nil && info.IsDir() && time.Since(info.ModTime()) > time.Hour && os.RemoveAll(d) == nil {
+			notes = append(notes, "removed "+d+", left by an earlier run")
+		}
+	}
+	return notes
+}
+
+// Close has nothing to give back.
+func (plainHost) Close() error { return nil }
+
+// Start runs the interpreter on the script.
+func (h plainHost) Start(s fence.Spec) (run, error) {
+	tmp, err := os.MkdirTemp("", "skill-mcp-run-")
+	if err != nil {
+		return nil, setupError("tmp", err)
+	}
+	r := &plainRun{tmp: tmp, fence: h.Report(s.Policy, s.Network), done: make(chan struct{})}
+	home := filepath.Join(tmp, "home")
+	config := filepath.Join(tmp, "mcporter.json")
+	err = os.Mkdir(home, 0o700)
+	if err == nil && s.Config != nil {
+		err = os.WriteFile(config, s.Config, 0o600)
+	}
+	if err != nil {
+		r.Close()
+		return nil, setupError("tmp", err)
+	}
+	args := append(append([]string{}, s.Exec.Args...), s.ScriptPath)
+	r.cmd = exec.Command(s.Exec.Path, append(args, s.Args...)...)
+	r.cmd.Dir, r.cmd.Stdout, r.cmd.Stderr = s.SkillPath, s.Stdout, s.Stderr
+	r.cmd.SysProcAttr = ownGroup()
+	r.cmd.Env = []string{}
+	for _, kv := range s.Env {
+		name, _, _ := strings.Cut(kv, "=")
+		if v, ok := map[string]string{"TMPDIR": tmp, "HOME": home, "MCPORTER_CONFIG": config}[name]; ok {
+			kv = name + "=" + v
+		}
+		r.cmd.Env, r.names = append(r.cmd.Env, kv), append(r.names, name)
+	}
+	if err := r.cmd.Start(); err != nil {
+		r.Close()
+		return nil, setupError("execve", err)
+	}
+	go func() {
+		defer close(r.done)
+		_ = r.cmd.Wait() // the outcome is read from ProcessState
+	}()
+	return r, nil
+}
+
+// setupError tells a failed step by its name and errno.
+func setupError(stage string, err error) *fence.SetupError {
+	e := &fence.SetupError{Stage: stage, Text: err.Error()}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		e.Errno = path.Err.Error()
+	}
+	return e
+}
+
+// plainRun is one child of a plainHost.
+type plainRun struct {
+	cmd   *exec.Cmd
+	tmp   string
+	names []string
+	fence report.Fence
+	done  chan struct{}
+}
+
+func (r *plainRun) Pid() int              { return r.cmd.Process.Pid }
+func (r *plainRun) Fence() report.Fence   { return r.fence }
+func (r *plainRun) EnvNames() []string    { return r.names }
+func (r *plainRun) Terminate()            { terminateGroup(r.cmd.Process) }
+func (r *plainRun) Done() <-chan struct{} { return r.done }
+
+// Leader gives exit code or signal.
+func (r *plainRun) Leader() fence.Exit { return exitOf(r.cmd.ProcessState) }
+
+// Kill ends the group; a process that left it is out of reach here.
+func (r *plainRun) Kill(within time.Duration) []report.Survivor {
+	killGroup(r.cmd.Process)
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-r.done:
+		return nil
+	case <-timer.C:
+		return []report.Survivor{{Pid: r.Pid(), State: "?"}}
+	}
+}
+
+// Usage is what the system counted for the leader and those it waited for.
+func (r *plainRun) Usage() fence.Usage {
+	return fence.Usage{CPU: r.cmd.ProcessState.UserTime() + r.cmd.ProcessState.SystemTime()}
+}
+
+// Close removes the private directory.
+func (r *plainRun) Close() []string {
+	if err := os.RemoveAll(r.tmp); err != nil {
+		return []string{r.tmp + ": " + err.Error()}
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package monitor
+
+import (
+	"errors"
+	"time"
+
+	"skill-mcp/internal/fence"
+	"skill-mcp/internal/policy"
+	"skill-mcp/internal/report"
+	"skill-mcp/internal/wire"
+)
+
+// The times at the end of a run (the contract, 5.4; fence specification, 13).
+// Together they bound a result to timeout + 5.25 s.
+const (
+	grace     = 2 * time.Second        // from SIGTERM to SIGKILL
+	killWait  = 2 * time.Second        // until the tree is empty
+	drainWait = 250 * time.Millisecond // for pipes that somebody still holds, in all
+	closeWait = 1 * time.Second        // for counters and the run's private directory
+	tick      = 900 * time.Millisecond // progress must come at least every second
+)
+
+// execute runs what was approved and sends its result. An error means that the
+// front is gone or broke the protocol; nothing runs any more then.
+func (m *monitor) execute(a *approved, config []byte) error {
+	c, err := newCapture(a.limits.OutputFloodBytes)
+	if err != nil {
+		return m.refuse(refusal(wire.CodeSetup, "", "make the pipes of the run: %v", err))
+	}
+	defer c.closeAll()
+	begin := time.Now()
+	r, err := m.host.Start(m.spec(a, c, config))
+	c.started()
+	if err != nil {
+		return m.notStarted(a, err, begin)
+	}
+	if err := m.conn.SendValue(wire.KindStarted, wire.Started{Pid: r.Pid()}); err != nil {
+		m.end(r, c)
+		return err
+	}
+	f, gone := m.watch(r, c, a.timeout)
+	tree := m.end(r, c)
+	if gone != nil {
+		return gone
+	}
+	f.ended, f.leader, f.survivors = tree.ended, tree.leader, len(tree.survivors)
+	f.pipesHeld, f.usage, f.tail = tree.held, tree.usage, c.err.last()
+	res := m.result(a, f, r.Fence(), begin)
+	res.EnvNames = r.EnvNames()
+	res.Evidence.Survivors, res.Evidence.Leftovers = tree.survivors, tree.leftovers
+	return m.deliver(res, c)
+}
+
+// watch waits for the end of the leader or for what ends it: deadline, cancel,
+// flood, or the front's end. Plans are answered meanwhile.
+func (m *monitor) watch(r run, c *capture, timeout time.Duration) (f facts, gone error) {
+	start := time.Now()
+	deadline, kill := time.NewTimer(timeout), make(<-chan time.Time)
+	defer deadline.Stop()
+	progress := time.NewTicker(tick)
+	defer progress.Stop()
+	terminate := func() {
+		deadline.Stop()
+		r.Terminate()
+		kill = time.After(grace)
+	}
+	for {
+		select {
+		case <-r.Done():
+			return f, nil
+		case <-kill:
+			return f, nil
+		case <-c.flood:
+			f.flooded = true
+			return f, nil
+		case <-deadline.C:
+			f.timedOut = true
+			terminate()
+		case fr := <-m.frames:
+			if fr.kind == wire.KindCancel && fr.err == nil && !f.cancelled {
+				f.cancelled = true
+				terminate()
+				continue
+			}
+			if gone = m.aside(fr); gone != nil {
+				return f, gone
+			}
+		case <-progress.C:
+			if gone = m.conn.SendValue(wire.KindProgress, c.progress(start)); gone != nil {
+				return f, gone
+			}
+		}
+	}
+}
+
+// tree is what was found when a run's processes were ended.
+type tree struct {
+	ended     bool
+	leader    fence.Exit
+	survivors []report.Survivor
+	held      bool
+	usage     fence.Usage
+	leftovers []string
+}
+
+// end kills what is left of a run, drains its pipes and gives back all it
+// held. It takes at most killWait + drainWait + closeWait.
+func (m *monitor) end(r run, c *capture) tree {
+	var t tree
+	t.survivors = r.Kill(killWait)
+	t.held = c.drain(drainWait)
+	closed := make(chan tree, 1)
+	go func() {
+		<-r.Done()
+		closed <- tree{ended: true, leader: r.Leader(), usage: r.Usage(), leftovers: r.Close()}
+	}()
+	timer := time.NewTimer(closeWait)
+	defer timer.Stop()
+	select {
+	case last := <-closed:
+		t.ended, t.leader, t.usage, t.leftovers = true, last.leader, last.usage, last.leftovers
+		if m.probing.Load() == 0 {
+			reap()
+		}
+	case <-timer.C:
+		t.leftovers = []string{"the run is still being cleared away"}
+	}
+	return t
+}
+
+// result puts together what is told of a run.
+func (m *monitor) result(a *approved, f facts, fenced report.Fence, begin time.Time) wire.Result {
+	wall := time.Since(begin).Milliseconds()
+	_, proxied := m.env.proxy()
+	res := wire.Result{
+		TimedOut: f.timedOut, TimeoutMs: a.timeout.Milliseconds(), DurationMs: wall,
+		EnvNames: a.env.names, Verdict: f.verdict(), Fence: m.own(fenced),
+		NetworkNote: networkNote(f.failed(), a.network, a.hosts, proxied),
+		Evidence: report.Evidence{
+			WallMs: wall, CPUMs: f.usage.CPU.Milliseconds(), PeakMemoryBytes: f.usage.PeakMemory,
+			PeakPids: f.usage.PeakPids, OOMKills: f.usage.OOMKills,
+		},
+	}
+	if f.ended && f.leader.Signal == "" {
+		res.ExitCode = &f.leader.Code
+	}
+	if f.ended {
+		res.Signal = f.leader.Signal
+	}
+	if f.setup != nil {
+		res.Evidence.SetupStage, res.Evidence.SetupErrno = f.setup.Stage, f.setup.Errno
+	}
+	return res
+}
+
+// deliver sends the kept output and then the result.
+func (m *monitor) deliver(res wire.Result, c *capture) error {
+	out, outCut := c.out.first()
+	errOut, errCut := c.err.first()
+	res.StdoutTruncated, res.StderrTruncated = outCut, errCut
+	res.Evidence.StdoutBytes, res.Evidence.StderrBytes = c.out.total.Load(), c.err.total.Load()
+	if err := m.conn.SendChunks(wire.KindStdout, out); err != nil {
+		return err
+	}
+	if err := m.conn.SendChunks(wire.KindStderr, errOut); err != nil {
+		return err
+	}
+	return m.conn.SendValue(wire.KindResult, res)
+}
+
+// notStarted tells of a child that could not be set up. A step of a layer that
+// the policy requires refuses the run as a missing layer does; any other is a
+// result, told by stage and errno and never by an exit code.
+func (m *monitor) notStarted(a *approved, err error, begin time.Time) error {
+	var setup *fence.SetupError
+	if !errors.As(err, &setup) {
+		return m.refuse(refusal(wire.CodeSetup, "", "set up the run: %v", err))
+	}
+	if row := a.fence.Row(setup.Layer); setup.Layer != "" && row.Want == report.Require {
+		row.Got, row.Reason = report.Absent, setup.Error()
+		return m.refuse(missing(a.fence.Policy, row))
+	}
+	res := m.result(a, facts{setup: setup}, a.fence, begin)
+	return m.conn.SendValue(wire.KindResult, res)
+}
+
+// spec is what the fence is asked for. All of it was checked.
+func (m *monitor) spec(a *approved, c *capture, config []byte) fence.Spec {
+	s := fence.Spec{
+		Policy: m.boot.Policy, Limits: a.limits, Network: a.network,
+		SkillDir: a.dir.file, SkillPath: a.dir.path, ScriptPath: a.script.path,
+		Exec: a.interp.prog, Args: a.req.Args, Env: a.env.list,
+		DataDir: m.boot.DataDir, Stdout: c.out.w, Stderr: c.err.w, Timeout: a.timeout,
+	}
+	if a.req.Config {
+		s.Config = config
+	}
+	for _, p := range m.boot.Policy.ReadFor(a.req.Skill) {
+		s.Read = append(s.Read, p.Path)
+	}
+	if proxy, ok := m.env.proxy(); ok && a.network == policy.NetProxy {
+		s.ProxyHost, s.ProxyPort = hostPort(proxy)
+	}
+	return s
+}

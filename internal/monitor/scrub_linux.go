@@ -1,0 +1,78 @@
+package monitor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"skill-mcp/internal/wire"
+)
+
+// scrub wipes the exec-time environment block and reads it back. Go copied
+// the variables when the process began, so they stay usable.
+//
+// Prevents: a script reading the server's secrets from /proc/PID/environ.
+// Order: before the process is made undumpable, which gives /proc/self/mem to
+// root and so takes it from a plain user.
+func scrub() wire.Scrub { return scrubState(wipe()) }
+
+// wipe writes zeros over the block. A block that cannot be found is left alone.
+func wipe() (int64, error) {
+	stat, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return 0, err
+	}
+	start, end, err := envRange(stat)
+	if err != nil {
+		return 0, err
+	}
+	mem, err := os.OpenFile("/proc/self/mem", os.O_RDWR, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer mem.Close()
+	if _, err := mem.WriteAt(make([]byte, end-start), start); err != nil {
+		return 0, err
+	}
+	left, err := os.ReadFile("/proc/self/environ")
+	if err != nil {
+		return 0, err
+	}
+	for _, b := range left {
+		if b != 0 {
+			return 0, errors.New("/proc/self/environ still reads non-empty")
+		}
+	}
+	return end - start, nil
+}
+
+// harden makes this process unreadable for others of its user, the reaper of
+// what its children leave behind, and sees that its descriptors are not inherited.
+func harden() error {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("make the helper undumpable: %w", err)
+	}
+	if d, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); err != nil || d != 0 {
+		return fmt.Errorf("make the helper undumpable: it reads back as %d (%v)", d, err)
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become the reaper of orphans: %w", err)
+	}
+	return nil
+}
+
+// reap collects orphans that ended. Precondition: no child that another
+// goroutine waits for is alive.
+func reap() {
+	for {
+		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		if pid <= 0 {
+			return
+		}
+	}
+}
