@@ -116,8 +116,9 @@ func (g *Gate) clock() time.Time {
 	return g.latest
 }
 
-// Offer issues a token for c. Earlier tokens stay valid.
-func (g *Gate) Offer(c Call) (Offer, error) {
+// Offer issues a token for c. Earlier tokens stay valid. unanswered says that
+// it is given in the place of a prompt that nobody answered.
+func (g *Gate) Offer(c Call, unanswered bool) (Offer, error) {
 	ttl := g.settings.TTL
 	if ttl <= 0 {
 		return Offer{}, errors.New("issue a confirmation token: no lifetime is set")
@@ -126,6 +127,7 @@ func (g *Gate) Offer(c Call) (Offer, error) {
 	if err != nil {
 		return Offer{}, err
 	}
+	cl.Unanswered = unanswered
 	token, err := seal(g.key, tokenPrefix, cl)
 	if err != nil {
 		return Offer{}, fmt.Errorf("issue a confirmation token: %w", err)
@@ -167,6 +169,13 @@ func (g *Gate) claims(c Call, ttl time.Duration) (claims, error) {
 // not answer, and nothing may run.
 func (g *Gate) CheckToken(rawToken string, c Call) (Approval, error) {
 	return g.check(tokenPrefix, rawToken, c)
+}
+
+// AfterPrompt reports whether a token of this gate was given because nobody
+// answered a prompt. It says nothing of whether the token is still good.
+func (g *Gate) AfterPrompt(rawToken string) bool {
+	c, err := open(g.key, tokenPrefix, rawToken)
+	return err == nil && c.Unanswered
 }
 
 // CheckState does the same for a state that a client brought back.

@@ -51,7 +51,7 @@ func want(t *testing.T, err error, code Code) {
 
 func token(t *testing.T, g *Gate, c Call) string {
 	t.Helper()
-	o, err := g.Offer(c)
+	o, err := g.Offer(c, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestOnlyOneOfManyRacesWins(t *testing.T) {
 
 func TestNoLifetimeMeansNoToken(t *testing.T) {
 	g, _ := newGate(t, Config{Settings: Settings{Mode: AskUser, Prompts: true}})
-	if _, err := g.Offer(call()); err == nil {
+	if _, err := g.Offer(call(), false); err == nil {
 		t.Fatal("a token without a lifetime")
 	}
 	if _, err := g.Seal(call()); err != nil {

@@ -83,15 +83,15 @@ func TestOnlyTrueIsYes(t *testing.T) {
 func TestRepliesHaveTheContractsKeysInOrder(t *testing.T) {
 	g, _ := newGate(t, Config{})
 	p := Preview{DryRun: true, WillRun: map[string]string{"skill": "demo"}, Note: "No process has been started."}
-	required, err := g.Required(call(), p)
+	required, err := g.Required(call(), p, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed, err := g.Rejected(DraftChanged, call(), p)
+	changed, err := g.Rejected(DraftChanged, call(), p, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	reused, err := g.Rejected(TokenReused, call(), p)
+	reused, err := g.Rejected(TokenReused, call(), p, false)
 	if err != nil {
 		t.Fatal(err)
 	}

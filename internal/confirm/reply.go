@@ -39,9 +39,10 @@ type Reply struct {
 // isoMillis is how the contract writes a time.
 const isoMillis = "2006-01-02T15:04:05.000Z"
 
-// Required answers a call that needs approval: preview and token.
-func (g *Gate) Required(c Call, p Preview) (Reply, error) {
-	o, err := g.offer(c, p)
+// Required answers a call that needs approval: preview and token. unanswered
+// says that a prompt was shown and nobody answered it.
+func (g *Gate) Required(c Call, p Preview, unanswered bool) (Reply, error) {
+	o, err := g.offer(c, p, unanswered)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -52,15 +53,19 @@ func (g *Gate) Required(c Call, p Preview) (Reply, error) {
 }
 
 // offer issues a token and the words that go with it.
-func (g *Gate) offer(c Call, p Preview) (offered, error) {
-	t, err := g.Offer(c)
+func (g *Gate) offer(c Call, p Preview, unanswered bool) (offered, error) {
+	t, err := g.Offer(c, unanswered)
 	if err != nil {
 		return offered{}, err
+	}
+	words := instruction(g.settings.Mode)
+	if unanswered {
+		words = "Nobody answered the prompt in time. " + words
 	}
 	return offered{
 		Action: c.Action, Preview: p, ConfirmToken: t.Token,
 		ExpiresAt: t.Expires.UTC().Format(isoMillis), TTLSeconds: int64(t.TTL / time.Second),
-		Instruction: instruction(g.settings.Mode),
+		Instruction: words,
 	}, nil
 }
 
@@ -77,7 +82,8 @@ func instruction(m Mode) string {
 // Rejected answers a call whose token was not accepted. After
 // [DraftChanged] the answer has a fresh preview and token for what would happen
 // now; the token that was sent stays valid for its own arguments.
-func (g *Gate) Rejected(code Code, c Call, p Preview) (Reply, error) {
+// unanswered is as for [Gate.Required].
+func (g *Gate) Rejected(code Code, c Call, p Preview, unanswered bool) (Reply, error) {
 	h := head{Status: "confirmation-rejected"}
 	if code != DraftChanged {
 		return reply(true, struct {
@@ -87,7 +93,7 @@ func (g *Gate) Rejected(code Code, c Call, p Preview) (Reply, error) {
 			Note   string `json:"note"`
 		}{h, code, c.Action, rejectionNote(code)})
 	}
-	o, err := g.offer(c, p)
+	o, err := g.offer(c, p, unanswered)
 	if err != nil {
 		return Reply{}, err
 	}

@@ -27,6 +27,9 @@ type claims struct {
 	Hash   string `json:"h"`
 	Expiry int64  `json:"exp"`
 	Nonce  string `json:"n"`
+	// Unanswered marks a token that was given because nobody answered a prompt:
+	// it alone is accepted from a client that can be prompted.
+	Unanswered bool `json:"u,omitempty"`
 }
 
 // errNotOurs is every way in which a sealed text is not one of this server's:
