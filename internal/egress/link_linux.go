@@ -1,0 +1,157 @@
+package egress
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+
+	"golang.org/x/sys/unix"
+	"gvisor.dev/gvisor/pkg/buffer"
+	"gvisor.dev/gvisor/pkg/tcpip"
+	"gvisor.dev/gvisor/pkg/tcpip/header"
+	"gvisor.dev/gvisor/pkg/tcpip/stack"
+
+	"skill-mcp/internal/tun"
+)
+
+// largeSegment is from where on a packet's own buffer is handed to the stack
+// instead of a copy. Below it a buffer of 64 KiB would be held for a few
+// bytes, for as long as they wait to be read.
+const largeSegment = 16 << 10
+
+// writeWait is how long a write waits for room, in milliseconds. The link is
+// memory: what does not fit by then is lost, and TCP sends it again.
+const writeWait = 20
+
+// runAddress is the one source of packets that are taken.
+var runAddress = netip.MustParseAddr(tun.Address)
+
+// link is the run's device as the user-space stack sees it. Of what it reads,
+// it hands the stack TCP only.
+type link struct {
+	file   *os.File
+	fd     int
+	prefix []byte // link header before each packet written
+	other  func(ipv4Packet)
+
+	dispatcher stack.NetworkDispatcher
+}
+
+// newLink takes over the device. other is given what is not TCP.
+func newLink(d tun.Device, other func(ipv4Packet)) *link {
+	l := &link{file: os.NewFile(uintptr(d.FD), "device"), fd: d.FD, other: other}
+	if d.Kind == tun.KindPacket {
+		l.prefix = append(l.prefix, tun.RunMAC[:]...)
+		l.prefix = append(l.prefix, tun.PeerMAC[:]...)
+		l.prefix = append(l.prefix, 0x08, 0x00) // IPv4
+	}
+	return l
+}
+
+// run reads packets until the device is gone, which it is when the run's
+// namespace is.
+func (l *link) run() error {
+	room := tun.MTU + 1024 // a kernel that joins segments may go past the MTU, to 64 KiB
+	view := buffer.NewViewSize(room)
+	for {
+		n, err := l.file.Read(view.AsSlice())
+		if errors.Is(err, unix.ENETDOWN) {
+			continue // a packet socket says so once when its interface goes down
+		}
+		if err != nil {
+			return fmt.Errorf("read network device: %w", err)
+		}
+		if l.receive(view, n) {
+			view = buffer.NewViewSize(room)
+		}
+	}
+}
+
+// receive handles one packet and says whether it kept the view.
+func (l *link) receive(view *buffer.View, n int) bool {
+	b := view.AsSlice()[:n]
+	skip := len(l.prefix)
+	if n < skip {
+		return false
+	}
+	p, ok := parseIPv4(b[skip:])
+	if !ok || p.src != runAddress {
+		return false
+	}
+	if p.protocol != protocolTCP {
+		l.other(p)
+		return false
+	}
+	keep := len(p.raw) >= largeSegment
+	if keep {
+		view.CapLength(skip + len(p.raw))
+		view.TrimFront(skip)
+	} else {
+		view = buffer.NewViewWithData(p.raw)
+	}
+	packet := stack.NewPacketBuffer(stack.PacketBufferOptions{Payload: buffer.MakeWithView(view)})
+	l.dispatcher.DeliverNetworkPacket(header.IPv4ProtocolNumber, packet)
+	packet.DecRef()
+	return keep
+}
+
+// WritePackets sends packets of the stack to the run.
+func (l *link) WritePackets(list stack.PacketBufferList) (int, tcpip.Error) {
+	sent := 0
+	for _, packet := range list.AsSlice() {
+		parts := packet.AsSlices()
+		if len(l.prefix) > 0 {
+			parts = append([][]byte{l.prefix}, parts...)
+		}
+		if err := l.write(parts); err != nil {
+			return sent, &tcpip.ErrNoBufferSpace{}
+		}
+		sent++
+	}
+	return sent, nil
+}
+
+// send writes one packet that did not come from the stack; one that does not
+// fit is lost, as on any link.
+func (l *link) send(packet []byte) {
+	_ = l.write([][]byte{l.prefix, packet})
+}
+
+func (l *link) write(parts [][]byte) error {
+	for {
+		_, err := unix.Writev(l.fd, parts)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if !errors.Is(err, unix.EAGAIN) {
+			return err
+		}
+		poll := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLOUT}}
+		if n, err := unix.Poll(poll, writeWait); n == 0 && err == nil {
+			return unix.EAGAIN
+		}
+	}
+}
+
+// The rest is what a stack asks of a link without addresses and headers.
+
+func (l *link) MTU() uint32                             { return tun.MTU }
+func (l *link) SetMTU(uint32)                           {}
+func (l *link) MaxHeaderLength() uint16                 { return 0 }
+func (l *link) LinkAddress() tcpip.LinkAddress          { return "" }
+func (l *link) SetLinkAddress(tcpip.LinkAddress)        {}
+func (l *link) Attach(d stack.NetworkDispatcher)        { l.dispatcher = d }
+func (l *link) IsAttached() bool                        { return l.dispatcher != nil }
+func (l *link) Wait()                                   {}
+func (l *link) ARPHardwareType() header.ARPHardwareType { return header.ARPHardwareNone }
+func (l *link) AddHeader(*stack.PacketBuffer)           {}
+func (l *link) ParseHeader(*stack.PacketBuffer) bool    { return true }
+func (l *link) Close()                                  {}
+func (l *link) SetOnCloseAction(func())                 {}
+
+// Capabilities says that checksums of what is received need no look: the
+// kernel of this host made the packet and no wire was between.
+func (l *link) Capabilities() stack.LinkEndpointCapabilities {
+	return stack.CapabilityRXChecksumOffload
+}

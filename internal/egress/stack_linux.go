@@ -1,0 +1,129 @@
+package egress
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"gvisor.dev/gvisor/pkg/tcpip"
+	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
+	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
+	"gvisor.dev/gvisor/pkg/tcpip/stack"
+	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
+	"gvisor.dev/gvisor/pkg/waiter"
+
+	"skill-mcp/internal/egresswire"
+)
+
+// nic is the number of the one interface.
+const nic = 1
+
+// timeWait is how long a closed connection is remembered. The link neither
+// delays nor reorders, so there is no old packet to wait for; the usual minute
+// would hold 2,000 short connections for as long.
+const timeWait = time.Second
+
+// server takes the TCP connections of a run's device.
+type server struct {
+	names  *nameTable
+	dialer *dialer
+	mover  *mover
+}
+
+// newStack makes the user-space stack on the link. It answers for every
+// address, so that every connection of the run arrives at the server.
+func newStack(ctx context.Context, l *link, s *server) (*stack.Stack, error) {
+	limits := s.dialer.limits
+	st := stack.New(stack.Options{
+		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol},
+		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol},
+	})
+	if err := tune(st, bufferSize(limits)); err != nil {
+		return nil, err
+	}
+	forwarder := tcp.NewForwarder(st, 0, limits.HalfOpen, func(r *tcp.ForwarderRequest) { s.accept(ctx, r) })
+	st.SetTransportProtocolHandler(tcp.ProtocolNumber, forwarder.HandlePacket)
+	s.dialer.record.onEvidence(func() int64 { return int64(st.Stats().TCP.ForwardMaxInFlightDrop.Value()) })
+	if err := st.CreateNIC(nic, l); err != nil {
+		return nil, fmt.Errorf("create interface: %s", err)
+	}
+	if err := st.SetPromiscuousMode(nic, true); err != nil {
+		return nil, fmt.Errorf("accept every address: %s", err)
+	}
+	if err := st.SetSpoofing(nic, true); err != nil {
+		return nil, fmt.Errorf("answer for every address: %s", err)
+	}
+	everywhere, _ := tcpip.NewSubnet(tcpip.AddrFrom4([4]byte{}), tcpip.MaskFromBytes(make([]byte, 4)))
+	st.SetRouteTable([]tcpip.Route{{Destination: everywhere, NIC: nic}})
+	return st, nil
+}
+
+// bufferSize is what one connection may hold for each direction: half of the
+// memory, shared by all connections there may be, within reason.
+func bufferSize(l egresswire.Limits) int {
+	share := l.MemoryBytes / 2 / int64(2*l.Connections)
+	return int(min(max(share, 32<<10), 1<<20))
+}
+
+func tune(st *stack.Stack, size int) error {
+	send := tcpip.TCPSendBufferSizeRangeOption{Min: tcp.MinBufferSize, Default: size, Max: size}
+	receive := tcpip.TCPReceiveBufferSizeRangeOption{Min: tcp.MinBufferSize, Default: size, Max: size}
+	wait := tcpip.TCPTimeWaitTimeoutOption(timeWait)
+	sack := tcpip.TCPSACKEnabled(true)
+	options := []tcpip.SettableTransportProtocolOption{&send, &receive, &wait, &sack}
+	for _, o := range options {
+		if err := st.SetTransportProtocolOption(tcp.ProtocolNumber, o); err != nil {
+			return fmt.Errorf("set %T: %s", o, err)
+		}
+	}
+	return nil
+}
+
+// accept handles one connection request: the host is dialed first, so that the
+// run is told of a refusal by the refusal of its own connection.
+func (s *server) accept(ctx context.Context, r *tcp.ForwarderRequest) {
+	id := r.ID()
+	host, ok := s.host(netip.AddrFrom4(id.LocalAddress.As4()), id.LocalPort)
+	if !ok {
+		r.Complete(true)
+		return
+	}
+	out, err := s.dialer.dial(ctx, host, id.LocalPort)
+	if err != nil {
+		r.Complete(true)
+		return
+	}
+	var queue waiter.Queue
+	endpoint, failed := r.CreateEndpoint(&queue)
+	r.Complete(false)
+	if failed != nil {
+		out.Close()
+		return
+	}
+	endpoint.SocketOptions().SetDelayOption(false)
+	s.mover.join(ctx, &tunStream{gonet.NewTCPConn(&queue, endpoint), endpoint}, out)
+}
+
+// host is what an address of the run's network stands for.
+func (s *server) host(a netip.Addr, port uint16) (string, bool) {
+	if name, ok := s.names.name(a); ok {
+		return name, true
+	}
+	if s.dialer.list.HasAddress(a) {
+		return a.String(), true
+	}
+	target := net.JoinHostPort(a.String(), strconv.Itoa(int(port)))
+	s.dialer.record.refuse(target, egresswire.ReasonAddress, notPublic(a))
+	return "", false
+}
+
+// tunStream is the run's side of a connection through its device.
+type tunStream struct {
+	*gonet.TCPConn
+	endpoint tcpip.Endpoint
+}
+
+func (s *tunStream) abort() { s.endpoint.Abort() }

@@ -1,0 +1,179 @@
+package egresswire
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+)
+
+// Mode is how the run reaches the process.
+type Mode string
+
+const (
+	// ModeTUN: a network device of the run's own namespace.
+	ModeTUN Mode = "tun"
+	// ModeProxy: an HTTP proxy on a loopback port, where there is no namespace.
+	ModeProxy Mode = "proxy"
+)
+
+// Config is all the process knows. Nothing of it comes from the run.
+type Config struct {
+	Mode Mode `json:"mode"`
+	// Hosts are the names the run may reach: "example.com", "*.example.com"
+	// (any name below, not example.com itself), or an address. At most
+	// MaxConfigHosts, each as CheckHost has it.
+	Hosts []string `json:"hosts"`
+	// Internal are names, addresses and prefixes of the owner's policy that may
+	// be reached although their address is not public. It allows no host that
+	// Hosts does not have.
+	Internal []string `json:"internal"`
+	// Ports narrows the TCP ports; empty means any.
+	Ports []uint16 `json:"ports"`
+	// Limits bounds what one run may use; a zero field takes DefaultLimits'.
+	Limits Limits `json:"limits"`
+	// Upstream is an HTTP proxy, "http://user:password@host:port", through which
+	// every connection is made; empty means directly. With one, names are
+	// resolved by it and addresses cannot be checked here.
+	Upstream string `json:"upstream"`
+	// Resolver is "address:port" of the name server to ask instead of the
+	// host's own. It comes from a test-only key of the policy.
+	Resolver string `json:"resolver"`
+	// UID and GID are what a process started as root becomes. 0 means 65534.
+	UID int `json:"uid"`
+	GID int `json:"gid"`
+}
+
+// MaxConfigHosts bounds Hosts and Internal: the list is for a person to read.
+const MaxConfigHosts = 128
+
+// Limits bounds what one run may use of the process.
+type Limits struct {
+	// Connections is how many may be open at once.
+	Connections int `json:"connections"`
+	// HalfOpen is how many may be waiting for the host's answer at once.
+	HalfOpen int `json:"halfOpen"`
+	// DNSPerSecond is how many questions are answered; twice as many in a burst.
+	DNSPerSecond int `json:"dnsPerSecond"`
+	// MemoryBytes is what the process may hold.
+	MemoryBytes int64 `json:"memoryBytes"`
+	// BytesPerSecond bounds both directions together; 0 means no bound.
+	BytesPerSecond int64 `json:"bytesPerSecond"`
+}
+
+// DefaultLimits returns what the zero fields of Limits mean.
+func DefaultLimits() Limits {
+	return Limits{
+		Connections:  256,       // a browser keeps 6 a host; a crawler of ten hosts fits
+		HalfOpen:     64,        // a quarter: an unreachable host must not take all
+		DNSPerSecond: 200,       // two a connection at 100 connections a second
+		MemoryBytes:  128 << 20, // 256 connections with 256 KiB each way
+		// Off: a bound on bytes is a matter of cost, not of safety.
+		BytesPerSecond: 0,
+	}
+}
+
+// Ceilings keep a policy from asking for what the process cannot keep: one
+// connection takes two descriptors and a pair of buffers.
+const (
+	maxConnections = 4096
+	minMemory      = 32 << 20
+)
+
+// WithDefaults returns l with its zero fields filled.
+func (l Limits) WithDefaults() Limits {
+	d := DefaultLimits()
+	if l.Connections == 0 {
+		l.Connections = d.Connections
+	}
+	if l.HalfOpen == 0 {
+		l.HalfOpen = min(d.HalfOpen, l.Connections)
+	}
+	if l.DNSPerSecond == 0 {
+		l.DNSPerSecond = d.DNSPerSecond
+	}
+	if l.MemoryBytes == 0 {
+		l.MemoryBytes = d.MemoryBytes
+	}
+	return l
+}
+
+func (l Limits) check() error {
+	if l.Connections < 0 || l.Connections > maxConnections {
+		return fmt.Errorf("connections %d: 1 to %d", l.Connections, maxConnections)
+	}
+	if l.HalfOpen < 0 || l.HalfOpen > maxConnections {
+		return fmt.Errorf("half-open connections %d: 1 to %d", l.HalfOpen, maxConnections)
+	}
+	if l.DNSPerSecond < 0 || l.BytesPerSecond < 0 {
+		return fmt.Errorf("a rate of %d a second: 0 or more", min(int64(l.DNSPerSecond), l.BytesPerSecond))
+	}
+	if l.MemoryBytes != 0 && l.MemoryBytes < minMemory {
+		return fmt.Errorf("memory of %d bytes: at least %d", l.MemoryBytes, minMemory)
+	}
+	return nil
+}
+
+// Check says what is wrong with a configuration, or nil.
+func (c Config) Check() error {
+	if c.Mode != ModeTUN && c.Mode != ModeProxy {
+		return fmt.Errorf("egress mode %q: tun or proxy", c.Mode)
+	}
+	if len(c.Hosts) > MaxConfigHosts || len(c.Internal) > MaxConfigHosts {
+		return fmt.Errorf("%d hosts, %d internal: at most %d each", len(c.Hosts), len(c.Internal), MaxConfigHosts)
+	}
+	for _, h := range c.Hosts {
+		if err := CheckHost(h); err != nil {
+			return err
+		}
+	}
+	for _, h := range c.Internal {
+		if err := CheckInternal(h); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(c.Ports, 0) {
+		return fmt.Errorf("egress port 0: 1 to 65535")
+	}
+	if err := c.Limits.check(); err != nil {
+		return fmt.Errorf("egress limits: %w", err)
+	}
+	if c.UID < 0 || c.GID < 0 {
+		return fmt.Errorf("egress uid %d, gid %d: 0 or more", c.UID, c.GID)
+	}
+	return c.checkServers()
+}
+
+func (c Config) checkServers() error {
+	if c.Upstream != "" {
+		if _, err := ParseUpstream(c.Upstream); err != nil {
+			return err
+		}
+	}
+	if c.Resolver != "" {
+		if _, err := netip.ParseAddrPort(c.Resolver); err != nil {
+			return fmt.Errorf("egress resolver %q: an address and a port: %w", c.Resolver, err)
+		}
+	}
+	return nil
+}
+
+// ParseUpstream reads a proxy URL. Only the http scheme is known: the process
+// holds no certificates for a proxy. The password does not get into the error.
+func ParseUpstream(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	if err != nil {
+		return nil, fmt.Errorf("egress upstream proxy: not a URL")
+	}
+	if u.Scheme != "http" || u.Hostname() == "" {
+		return nil, fmt.Errorf("egress upstream proxy %q: want http://host:port", u.Redacted())
+	}
+	if u.Port() == "" {
+		u.Host += ":80"
+	}
+	if n, err := strconv.ParseUint(u.Port(), 10, 16); err != nil || n == 0 {
+		return nil, fmt.Errorf("egress upstream proxy %q: port is not 1 to 65535", u.Redacted())
+	}
+	return u, nil
+}
