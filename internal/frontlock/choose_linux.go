@@ -19,42 +19,53 @@ const Nobody = 65534
 const lookInto = 32
 
 // Choose picks the user the front will be. A server that was not started as
-// root stays who it is. As root it takes the strongest of three that can still
-// read the roots and write where it must: nobody, the roots' owner, uid 0
-// without capabilities.
+// root stays who it is. As root it takes the strongest of these that can still
+// read the roots and write where it must: nobody, the owner of the roots, the
+// owner of what it writes, uid 0 without capabilities. Where none can do both,
+// reading decides.
 //
 // Precondition: the launch phase calls it, before there is anything to protect
-// from the other threads of the process; it borrows the identities on a thread
-// that ends with it.
+// from the other threads of the process; it borrows the identities on threads
+// that end with it.
 func Choose(o Options) Identity {
 	if os.Geteuid() != 0 || o.without(PartUser) {
 		return Identity{UID: -1, GID: -1, Reason: fmt.Sprintf("not started as root: stays uid %d", os.Geteuid())}
 	}
-	candidates := []Identity{{UID: Nobody, GID: Nobody}}
-	if owner, ok := ownerOf(o.Roots); ok && owner.UID != 0 {
-		candidates = append(candidates, owner)
-	}
+	candidates := append([]Identity{{UID: Nobody, GID: Nobody}}, ownersOf(o.Roots, o.Write)...)
+	candidates = append(candidates, Identity{})
 	reason := ""
-	for _, c := range candidates {
-		c.Reason = reason
-		err := asUser(c, func() error { return usable(o) })
-		if err == nil {
-			return c
+	for _, must := range []Options{o, {Roots: o.Roots}} {
+		for _, c := range candidates {
+			err := asUser(c, func() error { return usable(must) })
+			if err == nil {
+				c.Reason = reason
+				return c
+			}
+			if reason == "" {
+				reason = fmt.Sprintf("uid %d: %v", c.UID, err)
+			}
 		}
-		reason = fmt.Sprintf("uid %d: %v", c.UID, err)
 	}
-	return Identity{UID: 0, GID: 0, Reason: reason}
+	return Identity{Reason: reason}
 }
 
-// ownerOf gives the owner of the first root that is there.
-func ownerOf(roots []string) (Identity, bool) {
-	for _, r := range roots {
-		var st unix.Stat_t
-		if unix.Stat(r, &st) == nil {
-			return Identity{UID: int(st.Uid), GID: int(st.Gid)}, true
+// ownersOf gives the owner of the first root and of the first written directory
+// that are there, but not root.
+func ownersOf(lists ...[]string) []Identity {
+	out := []Identity{}
+	for _, paths := range lists {
+		for _, p := range paths {
+			var st unix.Stat_t
+			if unix.Stat(p, &st) != nil {
+				continue
+			}
+			if st.Uid != 0 {
+				out = append(out, Identity{UID: int(st.Uid), GID: int(st.Gid)})
+			}
+			break
 		}
 	}
-	return Identity{}, false
+	return out
 }
 
 // asUser runs f on a thread that has the file permissions of a user. The thread
@@ -74,13 +85,18 @@ func asUser(id Identity, f func() error) error {
 			done <- fmt.Errorf("take the file permissions of uid %d: refused", id.UID)
 			return
 		}
+		if err := clearCaps(); err != nil { // uid 0 has to do without them too
+			done <- err
+			return
+		}
 		done <- f()
 	}()
 	return <-done
 }
 
 // usable tries on the calling thread what the front will do: read each root and
-// the first of its entries, read the files, write the directories.
+// the first of its entries, and write the directories. Options.ReadFiles decide
+// nothing: a policy that only root reads is no reason to stay root.
 func usable(o Options) error {
 	// The front is this same program, executed as that user.
 	if err := unix.Faccessat(unix.AT_FDCWD, "/proc/self/exe", unix.X_OK, unix.AT_EACCESS); errors.Is(err, unix.EACCES) {
@@ -89,11 +105,6 @@ func usable(o Options) error {
 	for _, r := range o.Roots {
 		if err := readableTree(r); err != nil {
 			return err
-		}
-	}
-	for _, f := range o.ReadFiles {
-		if err := tryOpen(f, 0); err != nil && !errors.Is(err, unix.ENOENT) {
-			return fmt.Errorf("read %s: %w", f, err)
 		}
 	}
 	for _, d := range o.Write {

@@ -2,6 +2,7 @@ package frontlock
 
 import (
 	"encoding/json"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -216,6 +217,15 @@ func TestTheStrongestUserThatCanReadTheRootsIsTaken(t *testing.T) {
 		prepare func(root string) error
 		uid     int
 	}{
+		{"a store that only root writes", func(r string) error { return os.Chmod(filepath.Join(filepath.Dir(r), "store"), 0o700) }, 0},
+		{"a store of one user", func(r string) error {
+			store := filepath.Join(filepath.Dir(r), "store")
+			return errors.Join(os.Chmod(store, 0o700), os.Chown(store, 4343, 4343))
+		}, 4343},
+		{"a root of one user and a store of another", func(r string) error {
+			store := filepath.Join(filepath.Dir(r), "store")
+			return errors.Join(chownTree(r, 4242, 0o700), os.Chmod(store, 0o700), os.Chown(store, 4343, 4343))
+		}, 4242},
 		{"roots for everybody", func(string) error { return nil }, Nobody},
 		{"a root of one user", func(r string) error { return chownTree(r, 4242, 0o700) }, 4242},
 		{"a root of root", func(r string) error { return chownTree(r, 0, 0o700) }, 0},
@@ -224,6 +234,11 @@ func TestTheStrongestUserThatCanReadTheRootsIsTaken(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := scene(t, Nobody)
+			store := filepath.Join(filepath.Dir(s.Options.Roots[0]), "store")
+			if err := errors.Join(os.Mkdir(store, 0o777), os.Chmod(store, 0o777)); err != nil {
+				t.Fatal(err)
+			}
+			s.Options.Write = []string{store}
 			if err := c.prepare(s.Options.Roots[0]); err != nil {
 				t.Fatal(err)
 			}
