@@ -20,9 +20,9 @@ const lookInto = 32
 
 // Choose picks the user the front will be. A server that was not started as
 // root stays who it is. As root it takes the strongest of these that can still
-// read the roots and write where it must: nobody, the owner of the roots, the
-// owner of what it writes, uid 0 without capabilities. Where none can do both,
-// reading decides.
+// read the roots and walk to what it writes: nobody, the owner of the roots, the
+// owner of the data directory, uid 0 without capabilities. Where none can do
+// both, reading decides.
 //
 // Precondition: the launch phase calls it, before there is anything to protect
 // from the other threads of the process; it borrows the identities on threads
@@ -31,7 +31,7 @@ func Choose(o Options) Identity {
 	if os.Geteuid() != 0 || o.without(PartUser) {
 		return Identity{UID: -1, GID: -1, Reason: fmt.Sprintf("not started as root: stays uid %d", os.Geteuid())}
 	}
-	candidates := append([]Identity{{UID: Nobody, GID: Nobody}}, ownersOf(o.Roots, o.Write)...)
+	candidates := append([]Identity{{UID: Nobody, GID: Nobody}}, ownersOf(o.Roots, o.Enter)...)
 	candidates = append(candidates, Identity{})
 	reason := ""
 	for _, must := range []Options{o, {Roots: o.Roots}} {
@@ -49,8 +49,8 @@ func Choose(o Options) Identity {
 	return Identity{Reason: reason}
 }
 
-// ownersOf gives the owner of the first root and of the first written directory
-// that are there, but not root.
+// ownersOf gives the owners of the first root and of the first directory to
+// enter that are there, but not root.
 func ownersOf(lists ...[]string) []Identity {
 	out := []Identity{}
 	for _, paths := range lists {
@@ -95,8 +95,9 @@ func asUser(id Identity, f func() error) error {
 }
 
 // usable tries on the calling thread what the front will do: read each root and
-// the first of its entries, and write the directories. Options.ReadFiles decide
-// nothing: a policy that only root reads is no reason to stay root.
+// the first of its entries, and enter the data directory. Options.ReadFiles and
+// Write decide nothing: a policy that only root reads is no reason to stay root,
+// and launch gives what is written to whoever is chosen.
 func usable(o Options) error {
 	// The front is this same program, executed as that user.
 	if err := unix.Faccessat(unix.AT_FDCWD, "/proc/self/exe", unix.X_OK, unix.AT_EACCESS); errors.Is(err, unix.EACCES) {
@@ -107,9 +108,9 @@ func usable(o Options) error {
 			return err
 		}
 	}
-	for _, d := range o.Write {
-		if err := unix.Faccessat(unix.AT_FDCWD, d, unix.W_OK|unix.X_OK, unix.AT_EACCESS); err != nil {
-			return fmt.Errorf("write in %s: %w", d, err)
+	for _, d := range o.Enter {
+		if err := unix.Faccessat(unix.AT_FDCWD, d, unix.X_OK, unix.AT_EACCESS); err != nil && !errors.Is(err, unix.ENOENT) {
+			return fmt.Errorf("enter %s: %w", d, err)
 		}
 	}
 	return nil

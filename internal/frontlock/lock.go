@@ -13,6 +13,7 @@ type Options struct {
 	Roots     []string // directory trees it reads, absolute; a missing one is skipped
 	ReadFiles []string // single files it reads again later, e.g. the policy
 	Write     []string // directories it makes files in: the store of spent tokens
+	Enter     []string // directories above those, which launch does not own: the data directory
 	Accept    bool     // it accepts connections on a socket that is already open
 	// Without names parts to leave out, for the tests that show what each part
 	// stops. The product leaves out nothing.

@@ -217,12 +217,12 @@ func TestTheStrongestUserThatCanReadTheRootsIsTaken(t *testing.T) {
 		prepare func(root string) error
 		uid     int
 	}{
-		{"a store that only root writes", func(r string) error { return os.Chmod(filepath.Join(filepath.Dir(r), "store"), 0o700) }, 0},
-		{"a store of one user", func(r string) error {
+		{"a data directory of root", func(r string) error { return os.Chmod(filepath.Join(filepath.Dir(r), "store"), 0o700) }, 0},
+		{"a data directory of one user", func(r string) error {
 			store := filepath.Join(filepath.Dir(r), "store")
 			return errors.Join(os.Chmod(store, 0o700), os.Chown(store, 4343, 4343))
 		}, 4343},
-		{"a root of one user and a store of another", func(r string) error {
+		{"a root of one user and a data directory of another", func(r string) error {
 			store := filepath.Join(filepath.Dir(r), "store")
 			return errors.Join(chownTree(r, 4242, 0o700), os.Chmod(store, 0o700), os.Chown(store, 4343, 4343))
 		}, 4242},
@@ -238,7 +238,7 @@ func TestTheStrongestUserThatCanReadTheRootsIsTaken(t *testing.T) {
 			if err := errors.Join(os.Mkdir(store, 0o777), os.Chmod(store, 0o777)); err != nil {
 				t.Fatal(err)
 			}
-			s.Options.Write = []string{store}
+			s.Options.Enter = []string{store}
 			if err := c.prepare(s.Options.Roots[0]); err != nil {
 				t.Fatal(err)
 			}
