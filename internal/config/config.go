@@ -50,8 +50,17 @@ type Front struct {
 	AuditFD         int      `json:"auditFd"`     // 0 = no audit
 	AuditPath       string   `json:"auditPath"`   // for messages and for rotation
 	ProxySet        bool     `json:"proxySet"`    // the first defined proxy variable is not empty
+	User            User     `json:"user"`        // whom launch made the front
 	HelperError     string   `json:"helperError"` // why no script can run at all, "" = the helper was started
 	Warnings        []string `json:"warnings"`    // lines for stderr
+}
+
+// User is the identity of the front and why it is no stronger one. UID -1 means
+// that the server was not started as root and stays who it is.
+type User struct {
+	UID    int    `json:"uid"`
+	GID    int    `json:"gid"`
+	Reason string `json:"reason"`
 }
 
 // Confirm is the raw configuration of the confirmation gate; package confirm
@@ -73,6 +82,15 @@ type HTTP struct {
 	Allowed   []string `json:"allowed"`   // further Origin hosts
 	IdleSecs  int      `json:"idleSecs"`  // a session without traffic ends after this
 	Addresses []string `json:"addresses"` // names accepted in Host
+}
+
+// SpentStore is the folder that keeps spent approvals across restarts, or ""
+// where they are kept in memory: it needs a data folder and a stable key.
+func (f Front) SpentStore() string {
+	if f.DataDir == "" || !f.Confirm.Stable {
+		return ""
+	}
+	return filepath.Join(f.DataDir, ".mcp-confirm", "spent")
 }
 
 // Input is what configuration is read from.

@@ -301,9 +301,7 @@ func (b *bench) stateless(t testing.TB, caps string) *client {
 
 func (c *client) Flush() {}
 
-func (c *client) Wake() {}
-
-func (c *client) Queue(frame []byte, _ bool) {
+func (c *client) Put(frame []byte, _ bool) {
 	var m struct {
 		ID     json.RawMessage
 		Method string
@@ -356,10 +354,7 @@ func (c *client) send(method, params string) (int, chan json.RawMessage) {
 	ch := make(chan json.RawMessage, 1)
 	c.waiting[id] = ch
 	c.mu.Unlock()
-	call := c.s.Receive(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params), c)
-	if call != nil {
-		go call.Run()
-	}
+	c.s.Receive(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params), c)
 	return id, ch
 }
 

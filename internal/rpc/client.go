@@ -91,8 +91,7 @@ func (c *Call) Progress(message string) {
 	c.progress = value
 	frame, err := notificationFrame("notifications/progress", progressParams{c.token, value, message})
 	if err == nil {
-		c.out.Queue(frame, true)
-		c.out.Wake()
+		c.out.Put(frame, true)
 	}
 }
 

@@ -28,11 +28,11 @@ func (c *Call) listen() (result any, extra string, fault *Error) {
 	}
 	c.mu.Lock()
 	if !c.silent {
-		c.out.Queue(frame, false)
+		c.out.Put(frame, false)
 		c.filter = granted
 	}
 	c.mu.Unlock()
-	c.out.Wake()
+	c.out.Flush()
 	if !granted.IsEmpty() {
 		<-c.ctx.Done()
 	}
@@ -67,10 +67,10 @@ func (s *Session) announce(changed mcp.SubscriptionFilter) {
 	if old && out != nil {
 		for _, method := range methodsOf(both(changed, s.d.lists())) {
 			if frame, err := notificationFrame(method, nil); err == nil {
-				out.Queue(frame, false)
+				out.Put(frame, false)
 			}
 		}
-		out.Wake()
+		out.Flush()
 	}
 	for _, c := range streams {
 		c.announce(changed)
@@ -86,6 +86,7 @@ func (c *Call) announce(changed mcp.SubscriptionFilter) {
 			c.put(frame, false)
 		}
 	}
+	c.out.Flush()
 }
 
 func methodsOf(f mcp.SubscriptionFilter) (list []string) {

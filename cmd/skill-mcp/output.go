@@ -1,0 +1,170 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// printer writes for a person: tables that fit the terminal, colour only where
+// it is wanted. Piped output has neither, one row a line, columns by tabs.
+type printer struct {
+	w     io.Writer
+	width int  // columns; 0 = not a terminal
+	color bool // a terminal, and NO_COLOR is not set
+}
+
+// newPrinter looks at where the output goes.
+func newPrinter(w io.Writer) *printer {
+	p := &printer{w: w}
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return p
+	}
+	p.width = 80
+	if cols, _, err := term.GetSize(int(f.Fd())); err == nil && cols > 0 {
+		p.width = cols
+	}
+	p.color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return p
+}
+
+// The colours of states, by what they say.
+const (
+	colorGood = "32"
+	colorWarn = "33"
+	colorBad  = "31"
+	colorHead = "1"
+)
+
+// paint colours text where colour is wanted.
+func (p *printer) paint(color, text string) string {
+	if !p.color || color == "" {
+		return text
+	}
+	return "\x1b[" + color + "m" + text + "\x1b[0m"
+}
+
+// minColumn is the narrowest a wrapped column gets: below it words break.
+const minColumn = 12
+
+// table prints rows under a header. On a terminal the last column wraps and,
+// when even that does not fit, each row becomes a block of `name: value` lines.
+func (p *printer) table(header []string, rows [][]string) {
+	if p.width == 0 {
+		for _, r := range rows {
+			fmt.Fprintln(p.w, strings.Join(clean(r), "\t"))
+		}
+		return
+	}
+	widths := make([]int, len(header))
+	for _, r := range append([][]string{header}, rows...) {
+		for i, cell := range clean(r) {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	before := 0
+	for _, w := range widths[:len(widths)-1] {
+		before += w + 2
+	}
+	if last := p.width - before; last < minColumn {
+		p.blocks(header, rows)
+	} else {
+		widths[len(widths)-1] = min(widths[len(widths)-1], last)
+		p.row(widths, header, colorHead)
+		for _, r := range rows {
+			p.row(widths, clean(r), "")
+		}
+	}
+}
+
+// row prints one row; the last cell wraps under itself.
+func (p *printer) row(widths []int, cells []string, color string) {
+	last := len(widths) - 1
+	lines := wrap(cells[last], widths[last])
+	var b strings.Builder
+	indent := 0
+	for i, cell := range cells[:last] {
+		b.WriteString(p.paint(color, cell) + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
+		indent += widths[i] + 2
+	}
+	for i, l := range lines {
+		if i > 0 {
+			b.WriteString(strings.Repeat(" ", indent))
+		}
+		b.WriteString(p.paint(color, l) + "\n")
+	}
+	io.WriteString(p.w, b.String())
+}
+
+// blocks is the form for narrow terminals.
+func (p *printer) blocks(header []string, rows [][]string) {
+	for i, r := range rows {
+		if i > 0 {
+			fmt.Fprintln(p.w)
+		}
+		for j, cell := range clean(r) {
+			if cell == "" {
+				continue
+			}
+			for k, l := range wrap(header[j]+": "+cell, p.width-2) {
+				if k > 0 {
+					l = "  " + l
+				}
+				fmt.Fprintln(p.w, l)
+			}
+		}
+	}
+}
+
+// clean keeps control characters of foreign text away from the terminal.
+func clean(cells []string) []string {
+	out := make([]string, len(cells))
+	for i, c := range cells {
+		out[i] = printable(c)
+	}
+	return out
+}
+
+// printable replaces what a terminal would act on: control characters, and the
+// bidirectional and invisible characters that make text look like other text.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case r < 0x20 || (r >= 0x7f && r < 0xa0),
+			r >= 0x200b && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2060 && r <= 0x2069, r == 0xfeff:
+			return '\ufffd'
+		}
+		return r
+	}, s)
+}
+
+// wrap breaks text at blanks into lines of at most width characters; a longer
+// word is broken where it has to be.
+func wrap(s string, width int) []string {
+	if utf8.RuneCountInString(s) <= width {
+		return []string{s}
+	}
+	var lines []string
+	line := []rune{}
+	for _, word := range strings.Fields(s) {
+		w := []rune(word)
+		if len(line) > 0 && len(line)+1+len(w) > width {
+			lines, line = append(lines, string(line)), line[:0:0]
+		}
+		if len(line) > 0 {
+			line = append(line, ' ')
+		}
+		for len(w) > width {
+			lines, w = append(lines, string(w[:width])), w[width:]
+		}
+		line = append(line, w...)
+	}
+	return append(lines, string(line))
+}

@@ -1,0 +1,39 @@
+package launch
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// listen opens the TCP socket of the HTTP transport before the front gives up
+// the right to. The address is numeric: package net is not linked here, since
+// its start-up belongs to the front alone.
+func listen(address string) (*os.File, error) {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %q: %w (write a numeric address and a port, such as 127.0.0.1:8765)", address, err)
+	}
+	family, sa := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: int(ap.Port()), Addr: ap.Addr().As16()})
+	if ap.Addr().Is4() {
+		family, sa = unix.AF_INET, &unix.SockaddrInet4{Port: int(ap.Port()), Addr: ap.Addr().As4()}
+	}
+	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", ap, err)
+	}
+	f := os.NewFile(uintptr(fd), "http")
+	for _, step := range []func() error{
+		func() error { return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1) },
+		func() error { return unix.Bind(fd, sa) },
+		func() error { return unix.Listen(fd, 128) },
+	} {
+		if err := step(); err != nil {
+			f.Close()
+			return nil, fmt.Errorf("listen on %s: %w", ap, err)
+		}
+	}
+	return f, nil
+}
