@@ -1,0 +1,45 @@
+package catalog
+
+import "io/fs"
+
+// entryKind is what a directory entry is, without following links.
+type entryKind uint8
+
+const (
+	otherEntry entryKind = iota // FIFO, socket, device
+	fileEntry
+	dirEntry
+	linkEntry
+)
+
+// entry is one name in a directory.
+type entry struct {
+	name string
+	kind entryKind
+	size int64  // of a file, when sizes were asked for
+	id   fileID // as size; zero where the system gives none
+}
+
+// fileID is the same for two looks at a file whose content has not changed
+// between them. The zero value says nothing.
+type fileID struct {
+	dev, ino           uint64
+	size, mtime, ctime int64 // bytes, nanoseconds
+}
+
+// maxEntries is how many names of one directory are read, so that memory does
+// not grow with it. Thirty times what a bundle may hold is room enough to sort
+// the names first.
+const maxEntries = 64 << 10
+
+func kindOf(m fs.FileMode) entryKind {
+	switch {
+	case m.IsRegular():
+		return fileEntry
+	case m.IsDir():
+		return dirEntry
+	case m&fs.ModeSymlink != 0:
+		return linkEntry
+	}
+	return otherEntry
+}

@@ -1,0 +1,206 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// MaxFiles is how many files, and how many directories, of a bundle are listed.
+const MaxFiles = 2000
+
+// File is one file of a bundle. Path is relative to the skill with "/" between
+// segments and satisfies CheckPath; Size is in bytes, at the time of the scan.
+type File struct {
+	Path string `json:"path"`
+	Size int64  `json:"size"`
+}
+
+// walk goes over a bundle, breadth first and in byte order, without following
+// links.
+type walk struct {
+	tree     *tree
+	limit    int                     // of files, and of directories
+	unusable bool                    // also take in names that CheckPath refuses
+	identify bool                    // also keep the identities of files
+	found    func(kind, path string) // told of what is left out; may be nil
+
+	files []File
+	ids   []fileID
+	links []string
+}
+
+// run walks. It gives what kind of thing went over the limit, or "".
+func (w *walk) run(ctx context.Context) (over string, err error) {
+	queue := []string{"."}
+	for dirs := 0; len(queue) > 0; {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		dir := queue[0]
+		queue = queue[1:]
+		entries, whole, err := w.tree.list(dir, w.limit-len(w.files))
+		if err != nil {
+			w.tell(UnreadablePath, dir)
+			continue
+		}
+		if !whole {
+			over = "entries in one directory"
+		}
+		for _, e := range entries {
+			path := e.name
+			if dir != "." {
+				path = dir + "/" + e.name
+			}
+			if (e.kind == fileEntry || e.kind == dirEntry) && !w.unusable && pathFault(path) != "" {
+				w.tell(UnusablePath, path+kindMark[e.kind])
+				continue
+			}
+			switch e.kind {
+			case linkEntry:
+				if len(w.links) == w.limit {
+					return "links", nil
+				}
+				w.links = append(w.links, path)
+			case dirEntry:
+				if dirs++; dirs > w.limit {
+					return "directories", nil
+				}
+				queue = append(queue, path)
+			case fileEntry:
+				if len(w.files) == w.limit {
+					return "files", nil
+				}
+				w.files = append(w.files, File{path, e.size})
+				if w.identify {
+					w.ids = append(w.ids, e.id)
+				}
+			}
+		}
+	}
+	return over, nil
+}
+
+// kindMark ends the path of a directory when it is told of.
+var kindMark = map[entryKind]string{dirEntry: "/"}
+
+func (w *walk) tell(kind, path string) {
+	if w.found != nil {
+		w.found(kind, path)
+	}
+}
+
+// list fills in the manifest of a skill and reports what it leaves out.
+func (s *Skill) list(ctx context.Context, p *problems) error {
+	t, err := openTree(s.Dir)
+	if err != nil {
+		p.add(s.Dir, UnreadablePath, "the files cannot be listed: %v", plain(err))
+		return nil
+	}
+	defer t.close()
+	w := walk{tree: t, limit: MaxFiles}
+	var unreadable, unusable problems
+	w.found = func(kind, path string) {
+		if kind == UnreadablePath {
+			at := filepath.Join(s.Dir, filepath.FromSlash(path))
+			unreadable.add(at, kind, "the directory %s cannot be read; nothing in it is listed", quotePath(path))
+			return
+		}
+		beneath := ""
+		if strings.HasSuffix(path, "/") {
+			path, beneath = path[:len(path)-1], "; nothing beneath this directory is listed"
+		}
+		unusable.add(s.Dir, kind, "%s is not usable: %s%s", quotePath(path), pathFault(path), beneath)
+	}
+	over, err := w.run(ctx)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(w.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	s.Files = w.files
+	for _, f := range s.Files {
+		s.Bytes += f.Size
+	}
+	p.join(&unusable, s.Dir)
+	p.join(&unreadable, s.Dir)
+	s.reportLinks(w.links, p)
+	if over != "" {
+		p.add(s.Dir, FileLimit, "%s", limitDetail(over, len(s.Files)))
+	}
+	return nil
+}
+
+func limitDetail(over string, files int) string {
+	switch over {
+	case "files":
+		return fmt.Sprintf("more than %d files; the first %d are listed, the rest is left out", MaxFiles, MaxFiles)
+	case "directories", "links":
+		return fmt.Sprintf("more than %d %s; the walk stopped there, with %d files found", MaxFiles, over, files)
+	}
+	return fmt.Sprintf("more than %d %s; %d files are listed, the rest is left out", maxEntries, over, files)
+}
+
+// reportLinks reports the links that lead out of the skill.
+func (s *Skill) reportLinks(links []string, p *problems) {
+	slices.Sort(links)
+	var escapes problems
+	for _, link := range links {
+		if s.leaves(link) {
+			at := filepath.Join(s.Dir, filepath.FromSlash(link))
+			escapes.add(at, SymlinkEscape, "the link %s leads outside the skill; it is not listed and cannot be read", quotePath(link))
+		}
+	}
+	p.join(&escapes, s.Dir)
+}
+
+// leaves reports whether a link of the bundle leads out of the skill. One that
+// leads nowhere is judged by where it would lead.
+func (s *Skill) leaves(link string) bool {
+	path := filepath.Join(s.Dir, filepath.FromSlash(link))
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		return !inside(s.Dir, real)
+	}
+	// Go on link by link, to the first that is missing or cannot be read. One
+	// that leads to itself leads nowhere; 40 links is what Linux follows.
+	for range 40 {
+		target, err := os.Readlink(path)
+		if err != nil {
+			return !inside(s.Dir, existing(path))
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(existing(filepath.Dir(path)), target)
+		}
+		path = target
+	}
+	return false
+}
+
+// existing gives the real path of the deepest part of a path that exists, with
+// the rest added.
+func existing(path string) string {
+	rest := ""
+	for dir := path; ; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if dir == filepath.Dir(dir) {
+			return path
+		}
+		rest = filepath.Join(filepath.Base(dir), rest)
+	}
+}
+
+// plain takes the path out of an error, where the problem names it already.
+func plain(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

@@ -1,0 +1,132 @@
+package catalog
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Resolved is a file of a skill, found on disk a moment ago.
+type Resolved struct {
+	// Path is as asked for.
+	Path string
+	// Real is the real path; Rel the same relative to the skill's directory,
+	// with the system's separators. They differ from Path behind links.
+	Real, Rel string
+	// Size is in bytes.
+	Size int64
+
+	dir string // real path of the skill's directory
+}
+
+// errOutside is wrapped by the error for a path that leaves its skill.
+var errOutside = errors.New("resolves outside the skill")
+
+// outsideError is a Refused that wraps errOutside.
+type outsideError struct{ Refused }
+
+func (*outsideError) Unwrap() error { return errOutside }
+
+// missingError is a Refused for a path that leads to nothing readable.
+type missingError struct {
+	Refused
+	cause error
+}
+
+func (e *missingError) Unwrap() error { return e.cause }
+
+// Resolve finds the file a path of the skill leads to now. Links are followed
+// as long as they stay inside the skill. Its errors have the text for a client;
+// use Hint for what may help.
+func (s *Skill) Resolve(unsafePath string) (*Resolved, error) {
+	if err := CheckPath(unsafePath); err != nil {
+		return nil, err
+	}
+	dir, err := filepath.EvalSymlinks(s.Dir)
+	if err != nil {
+		return nil, &missingError{Refused{"the directory of the skill is not readable", "reload the skills, or look at skill_list"}, err}
+	}
+	r := &Resolved{Path: unsafePath, dir: dir}
+	r.Real, err = filepath.EvalSymlinks(filepath.Join(dir, filepath.FromSlash(unsafePath)))
+	if err != nil {
+		return nil, &missingError{Refused{quotePath(unsafePath) + " is not a file in this skill", pathHint}, err}
+	}
+	if !inside(dir, r.Real) {
+		return r, &outsideError{Refused{quotePath(unsafePath) + " resolves outside the skill", pathHint}}
+	}
+	info, err := os.Lstat(r.Real)
+	if err != nil {
+		return nil, &missingError{Refused{quotePath(unsafePath) + " is not a file in this skill", pathHint}, err}
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &Refused{quotePath(unsafePath) + " is not a regular file", pathHint}
+	}
+	if r.Rel, err = filepath.Rel(dir, r.Real); err != nil {
+		return nil, &missingError{Refused{quotePath(unsafePath) + " is not a file in this skill", pathHint}, err}
+	}
+	r.Size = info.Size()
+	return r, nil
+}
+
+// Hint gives what may help against an error of this package, "" if nothing.
+func Hint(err error) string {
+	var refused *Refused
+	var missing *missingError
+	var outside *outsideError
+	switch {
+	case errors.As(err, &missing):
+		return missing.Hint
+	case errors.As(err, &outside):
+		return outside.Hint
+	case errors.As(err, &refused):
+		return refused.Hint
+	}
+	return ""
+}
+
+// open opens the file. What was a regular file when it was resolved may be
+// something else by now: links on the way are not followed any more, a FIFO
+// does not block, and what is not regular is closed again unread.
+func (r *Resolved) open() (*os.File, os.FileInfo, error) {
+	t, err := openTree(r.dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer t.close()
+	return t.openRegular(r.Rel)
+}
+
+// openRegular opens a file of the tree if it is regular.
+func (t *tree) openRegular(rel string) (*os.File, os.FileInfo, error) {
+	f, err := t.openFile(rel)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &Refused{quotePath(rel) + " is not a regular file", pathHint}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+// read gives the first limit bytes of the file, and one more when there are
+// more, and the size by the file system.
+func (r *Resolved) read(limit int64) (data []byte, size int64, err error) {
+	f, info, err := r.open()
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	var b bytes.Buffer
+	b.Grow(int(min(info.Size(), limit)) + bytes.MinRead + 1)
+	if _, err := b.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
+		return nil, 0, err
+	}
+	return b.Bytes(), info.Size(), nil
+}

@@ -1,0 +1,69 @@
+//go:build !linux
+
+package catalog
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// tree is an open directory whose subdirectories are listed without leaving it.
+type tree struct{ root *os.Root }
+
+// openTree opens a directory.
+func openTree(dir string) (*tree, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &tree{root}, nil
+}
+
+func (t *tree) close() { _ = t.root.Close() }
+
+// openFile opens a file below for reading. Links on the way are followed as
+// long as they stay below. A FIFO is refused here, as opening it would wait.
+func (t *tree) openFile(rel string) (*os.File, error) {
+	info, err := t.root.Stat(rel)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &Refused{quotePath(rel) + " is not a regular file", pathHint}
+	}
+	return t.root.Open(rel)
+}
+
+// readlink gives the target text of a link below.
+func (t *tree) readlink(rel string) (string, error) { return t.root.Readlink(filepath.FromSlash(rel)) }
+
+// list gives the entries of a directory below (rel is "." for the tree itself)
+// in byte order of their names, with the sizes of the first files. whole is
+// false when the directory holds more than maxEntries.
+func (t *tree) list(rel string, sizes int) (out []entry, whole bool, err error) {
+	f, err := t.root.Open(filepath.FromSlash(rel))
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	names, err := f.ReadDir(maxEntries + 1)
+	if err != nil && err != io.EOF {
+		return nil, false, err
+	}
+	slices.SortFunc(names, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	for _, d := range names {
+		e := entry{name: d.Name(), kind: kindOf(d.Type())}
+		if sizes > 0 && e.kind == fileEntry {
+			if info, err := d.Info(); err == nil {
+				e.size = info.Size()
+			}
+			sizes--
+		}
+		out = append(out, e)
+	}
+	return out, len(names) <= maxEntries, nil
+}
