@@ -187,6 +187,7 @@ type bench struct {
 	shelf *shelf
 	wall  *wall
 	clock *clock
+	tb    testing.TB
 }
 
 type clock struct {

@@ -68,11 +68,7 @@ func (s *Server) handleFile(_ context.Context, r mcp.CallToolRequest) (*mcp.Call
 		return failed(err), nil
 	}
 	fitFiles(entries)
-	out := filed{Skill: sk.Name, Files: make([]any, len(entries))}
-	for i, e := range entries {
-		out.Files[i] = e
-	}
-	return result(out)
+	return result(filed{sk.Name, entries})
 }
 
 // readBatch looks at all files before it reads one, so that a call that asks

@@ -82,7 +82,14 @@ func (s *Server) execute(ctx context.Context, p *planned, a confirm.Approval) (*
 	call.Log(mcp.LoggingLevelInfo, "skill-mcp", map[string]any{"event": "run", "skill": p.skill.Name, "script": p.script.Path})
 	var latest atomic.Pointer[wire.Progress]
 	stop := call.Heartbeat(func() string { return progressLine(latest.Load()) })
-	out, err := s.deps.Runner.Run(ctx, p.req, p.config, func(g wire.Progress) { latest.Store(&g) })
+	var sent time.Time
+	out, err := s.deps.Runner.Run(ctx, p.req, p.config, func(g wire.Progress) {
+		latest.Store(&g)
+		if time.Since(sent) >= progressEvery {
+			sent = time.Now()
+			call.Progress(progressLine(&g))
+		}
+	})
 	stop()
 	if err != nil {
 		return failed(err), nil
@@ -158,6 +165,10 @@ func prefixCosting(text string, room int) string {
 	}
 	return text
 }
+
+// progressEvery is the least time between two progress lines: a person reads
+// no faster. The heartbeat sees to the longest.
+const progressEvery = time.Second
 
 // readyWait bounds the wait for the helper's first word: it probes the host,
 // which takes tens of milliseconds, on a busy machine seconds.
