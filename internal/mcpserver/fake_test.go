@@ -302,7 +302,9 @@ func (b *bench) stateless(t testing.TB, caps string) *client {
 
 func (c *client) Flush() {}
 
-func (c *client) Put(frame []byte, _ bool) {
+func (c *client) Wake() {}
+
+func (c *client) Queue(frame []byte, _ bool) {
 	var m struct {
 		ID     json.RawMessage
 		Method string
@@ -322,7 +324,7 @@ func (c *client) Put(frame []byte, _ bool) {
 			return
 		}
 		if a := c.answer(m.Method, m.Params); a != "" {
-			go c.s.Receive(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, a), c)
+			go c.receive(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, m.ID, a))
 		}
 	case m.Method != "":
 		c.frames = append(c.frames, string(frame))
@@ -355,8 +357,15 @@ func (c *client) send(method, params string) (int, chan json.RawMessage) {
 	ch := make(chan json.RawMessage, 1)
 	c.waiting[id] = ch
 	c.mu.Unlock()
-	c.s.Receive(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params), c)
+	c.receive(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params))
 	return id, ch
+}
+
+// receive is one line from the client.
+func (c *client) receive(line string) {
+	if call := c.s.Receive(context.Background(), []byte(line), c); call != nil {
+		go call.Run()
+	}
 }
 
 // reply is a JSON-RPC answer.

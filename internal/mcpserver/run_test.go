@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -393,7 +392,7 @@ func TestACancelledRunEndsAndIsSilent(t *testing.T) {
 	c := b.legacy(t, "{}")
 	id, ch := c.send("tools/call", toolParams(toolRun, withToken(runB, tokenOf(t, c.tool(toolRun, runB)))))
 	<-began
-	c.s.Receive(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id), c)
+	c.receive(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id))
 	// The place of the run is free again once the runner has returned.
 	deadline := time.After(10 * time.Second)
 	for {

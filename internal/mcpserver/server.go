@@ -63,12 +63,20 @@ func New(d Deps) (*Server, error) {
 	s.current.Store(newView(d.View))
 	s.full, s.bare = s.core(true), s.core(false)
 	s.rpc = rpc.New(rpc.Config{
-		Handler: s, Methods: s.methods(), Mode: mode, Identity: mcp.Implementation{Name: Name, Version: d.Front.Version},
+		Handler: s, Tools: s.tool, Methods: s.methods(), Mode: mode, Identity: mcp.Implementation{Name: Name, Version: d.Front.Version},
 		Arguments: argumentNames(), Lists: s.lists, ElicitWait: d.Gate.Settings().Wait, Log: d.Log,
 	})
 	rpc.RecordErrors(s.full)
 	rpc.RecordErrors(s.bare)
 	return s, nil
+}
+
+// tool gives a tool's handler, for calls that go past mcp-go.
+func (s *Server) tool(name string) server.ToolHandlerFunc {
+	if t := s.full.GetTool(name); t != nil {
+		return t.Handler
+	}
+	return nil
 }
 
 // core makes one of the two protocol cores.

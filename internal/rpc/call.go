@@ -72,7 +72,7 @@ func (c *Call) Run() {
 	c.mu.Lock()
 	if !c.silent {
 		c.silent = true
-		c.out.Put(frame, false)
+		c.out.Queue(frame, false)
 	}
 	opens := c.opens
 	c.mu.Unlock()
@@ -141,6 +141,11 @@ func (c *Call) serve() (result any, extra string, fault *Error) {
 		extra := c.decorate(result, method.Cacheable)
 		return result, extra, nil
 	}
+	if c.msg.Method == string(mcp.MethodToolsCall) && c.s.d.cfg.Tools != nil {
+		if handler := c.s.d.cfg.Tools(unquote(c.msg.param("name"))); handler != nil {
+			return c.callTool(handler)
+		}
+	}
 	result, fault = c.handle()
 	return result, "", fault
 }
@@ -151,12 +156,12 @@ func (c *Call) checkArguments() *mcp.CallToolResult {
 	if len(c.s.d.cfg.Arguments) == 0 || c.msg.Method != string(mcp.MethodToolsCall) {
 		return nil
 	}
-	name := unquote(lookup(c.msg.Params, "name"))
+	name := unquote(c.msg.param("name"))
 	known, ok := c.s.d.cfg.Arguments[name]
 	if !ok {
 		return nil
 	}
-	raw := lookup(c.msg.Params, "arguments")
+	raw := c.msg.param("arguments")
 	list, _ := members(raw)
 	err := checkKeys(list, known)
 	if err == nil {
@@ -190,8 +195,7 @@ func (c *Call) handle() (any, *Error) {
 	if c.msg.Method == string(mcp.MethodInitialize) {
 		c.s.remember(c.msg.Params)
 	}
-	ctx := server.WithSupportedProtocolVersions(c.ctx, c.s.d.cfg.Mode.versions())
-	ctx = (*server.MCPServer)(nil).WithContext(ctx, clientSession{c})
+	ctx := server.WithSupportedProtocolVersions(c.mcpContext(), c.s.d.versions)
 	switch reply := c.s.d.cfg.Handler.HandleMessage(ctx, message).(type) {
 	case mcp.JSONRPCResponse:
 		return reply.Result, nil
@@ -213,7 +217,7 @@ func (c *Call) explain(details mcp.JSONRPCErrorDetails) *Error {
 	fault := &Error{Code: details.Code, Message: details.Message, Data: details.Data}
 	notFound := fault.Code == CodeResourceNotFound || fault.Code == CodeInvalidParams
 	if c.msg.Method == string(mcp.MethodResourcesRead) && notFound && fault.Data == nil {
-		fault.Data = map[string]any{"uri": unquote(lookup(c.msg.Params, "uri"))}
+		fault.Data = map[string]any{"uri": unquote(c.msg.param("uri"))}
 	}
 	return fault
 }
@@ -239,7 +243,8 @@ func (c *Call) silence() {
 func (c *Call) put(frame []byte, droppable bool) {
 	c.mu.Lock()
 	if !c.silent {
-		c.out.Put(frame, droppable)
+		c.out.Queue(frame, droppable)
 	}
 	c.mu.Unlock()
+	c.out.Wake()
 }

@@ -91,7 +91,8 @@ func (c *Call) Progress(message string) {
 	c.progress = value
 	frame, err := notificationFrame("notifications/progress", progressParams{c.token, value, message})
 	if err == nil {
-		c.out.Put(frame, true)
+		c.out.Queue(frame, true)
+		c.out.Wake()
 	}
 }
 

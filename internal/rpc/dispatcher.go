@@ -39,6 +39,11 @@ const DefaultElicitWait = 120 * time.Second
 type Config struct {
 	// Handler serves every method that is not in Methods.
 	Handler Handler
+	// Tools gives the handler of a tool, nil for one it does not know. With it
+	// tools/call is served here: mcp-go decodes a message five times on its way
+	// to a tool, which costs more than a small call itself. Its hooks,
+	// middleware and schema validation then see no calls. Nil: mcp-go serves them.
+	Tools func(name string) server.ToolHandlerFunc
 	// Methods are served here, before the Handler is asked.
 	Methods map[string]Method
 	// Mode says which revisions are served; zero is Auto.
@@ -69,6 +74,7 @@ type Config struct {
 type Dispatcher struct {
 	cfg      Config
 	nextID   atomic.Int64 // ids of calls towards the Handler: unique over all sessions
+	versions []string     // the revisions served, newest first
 	mu       sync.Mutex
 	sessions map[*Session]struct{}
 }
@@ -96,7 +102,7 @@ func New(cfg Config) *Dispatcher {
 	if srv, ok := cfg.Handler.(*server.MCPServer); ok {
 		RecordErrors(srv)
 	}
-	return &Dispatcher{cfg: cfg, sessions: map[*Session]struct{}{}}
+	return &Dispatcher{cfg: cfg, versions: cfg.Mode.versions(), sessions: map[*Session]struct{}{}}
 }
 
 // RecordErrors makes srv tell the running Call which *Error a handler returned.

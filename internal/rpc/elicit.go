@@ -101,8 +101,8 @@ func (c *Call) waiting(what string) func() string {
 func (c *Call) abandon(id int64, reason string) {
 	frame, err := notificationFrame(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id, "reason": reason})
 	if err == nil {
-		c.out.Put(frame, false)
-		c.out.Flush()
+		c.out.Queue(frame, false)
+		c.out.Wake()
 	}
 }
 

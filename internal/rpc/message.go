@@ -31,6 +31,18 @@ type Message struct {
 	Params json.RawMessage // request, notification: an object, or nil
 	Result json.RawMessage // response
 	Fault  json.RawMessage // response: the error object
+
+	fields []member // the members of Params
+}
+
+// param gives a parameter as written, or nil.
+func (m *Message) param(key string) json.RawMessage {
+	for i := range m.fields {
+		if m.fields[i].key == key {
+			return m.fields[i].value
+		}
+	}
+	return nil
 }
 
 var (
@@ -132,6 +144,7 @@ func (m *Message) check(version, method json.RawMessage) *Error {
 	if err := checkKeys(list, paramKeys); err != nil {
 		return Errorf(CodeInvalidParams, "read params: %v", err)
 	}
+	m.fields = list
 	return nil
 }
 

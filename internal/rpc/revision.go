@@ -45,14 +45,6 @@ func (m Mode) versions() []string {
 	}
 }
 
-// metaOf gives the _meta object of params, or nil.
-func metaOf(params json.RawMessage) json.RawMessage {
-	if params == nil {
-		return nil
-	}
-	return lookup(params, "_meta")
-}
-
 // declaredVersion is the revision a request names in its _meta, "" for none.
 func declaredVersion(meta json.RawMessage) string {
 	if meta == nil {
@@ -64,8 +56,8 @@ func declaredVersion(meta json.RawMessage) string {
 // era decides whether a request is of the stateless revision, and refuses what
 // the mode does not serve. A request that names no revision, or one before
 // 2026-07-28, is of the old era.
-func (m Mode) era(method string, params, meta json.RawMessage) (modern bool, fault *Error) {
-	version := declaredVersion(meta)
+func (m Mode) era(msg *Message, meta json.RawMessage) (modern bool, fault *Error) {
+	version, method := declaredVersion(meta), msg.Method
 	modern = mcp.IsModernProtocol(version)
 	switch {
 	case m == Legacy && (modern || method == string(mcp.MethodServerDiscover)):
@@ -73,7 +65,7 @@ func (m Mode) era(method string, params, meta json.RawMessage) (modern bool, fau
 	case modern && !mcp.IsValidProtocolVersion(version):
 		return true, unsupportedVersion(version, m.versions())
 	case m == Modern && method == string(mcp.MethodInitialize):
-		return false, unsupportedVersion(unquote(lookup(params, "protocolVersion")), m.versions())
+		return false, unsupportedVersion(unquote(msg.param("protocolVersion")), m.versions())
 	case m == Modern && !modern:
 		return false, Errorf(CodeInvalidParams, "params._meta must name %q: only revision %s is served here",
 			mcp.MetaKeyProtocolVersion, Modern)

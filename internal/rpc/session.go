@@ -49,25 +49,29 @@ func (s *Session) Version() string {
 	return s.version
 }
 
-// Receive takes one line from the client and does what it asks: an answer to
-// what cannot be served goes to out at once, a request runs on a goroutine of
-// its own. It never waits for a call.
-func (s *Session) Receive(ctx context.Context, line []byte, out Sink) {
+// Receive takes one line from the client and does what it asks, short of a
+// request: for that it gives the registered Call, which the caller must Run.
+// What cannot be served is answered on out at once. It never waits for a call.
+func (s *Session) Receive(ctx context.Context, line []byte, out Sink) *Call {
 	msg, id, fault := Parse(line)
 	if fault != nil {
-		out.Put(errorFrame(id, fault), false)
-		return
+		refuse(out, id, fault)
+		return nil
 	}
 	if msg.Kind != Request {
 		s.Accept(msg)
-		return
+		return nil
 	}
 	call, fault := s.Begin(ctx, msg, out)
 	if fault != nil {
-		out.Put(errorFrame(msg.ID, fault), false)
-		return
+		refuse(out, msg.ID, fault)
 	}
-	go call.Run()
+	return call
+}
+
+func refuse(out Sink, id json.RawMessage, fault *Error) {
+	out.Queue(errorFrame(id, fault), false)
+	out.Wake()
 }
 
 // Accept takes a notification or a response. Unknown ones are swallowed.
@@ -83,8 +87,8 @@ func (s *Session) Accept(msg Message) {
 // Begin registers a request, so that it can be cancelled from now on. The
 // caller must call Run on what it gets. The error is what to answer.
 func (s *Session) Begin(ctx context.Context, msg Message, out Sink) (*Call, *Error) {
-	meta := metaOf(msg.Params)
-	modern, fault := s.d.cfg.Mode.era(msg.Method, msg.Params, meta)
+	meta := msg.param("_meta")
+	modern, fault := s.d.cfg.Mode.era(&msg, meta)
 	if fault != nil {
 		return nil, fault
 	}

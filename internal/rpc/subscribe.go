@@ -28,11 +28,11 @@ func (c *Call) listen() (result any, extra string, fault *Error) {
 	}
 	c.mu.Lock()
 	if !c.silent {
-		c.out.Put(frame, false)
+		c.out.Queue(frame, false)
 		c.filter = granted
 	}
 	c.mu.Unlock()
-	c.out.Flush()
+	c.out.Wake()
 	if !granted.IsEmpty() {
 		<-c.ctx.Done()
 	}
@@ -67,10 +67,10 @@ func (s *Session) announce(changed mcp.SubscriptionFilter) {
 	if old && out != nil {
 		for _, method := range methodsOf(both(changed, s.d.lists())) {
 			if frame, err := notificationFrame(method, nil); err == nil {
-				out.Put(frame, false)
+				out.Queue(frame, false)
 			}
 		}
-		out.Flush()
+		out.Wake()
 	}
 	for _, c := range streams {
 		c.announce(changed)
@@ -86,7 +86,6 @@ func (c *Call) announce(changed mcp.SubscriptionFilter) {
 			c.put(frame, false)
 		}
 	}
-	c.out.Flush()
 }
 
 func methodsOf(f mcp.SubscriptionFilter) (list []string) {

@@ -3,7 +3,6 @@ package stdio
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -43,48 +42,22 @@ func Serve(ctx context.Context, d *rpc.Dispatcher, in io.Reader, out io.Writer, 
 	s := d.Open(w)
 	defer s.HangUp()
 
-	stopReading := make(chan struct{})
-	read := make(chan error, 1)
-	go func() { read <- receive(s, w, newLineReader(in, rpc.MaxMessage), stopReading) }()
+	r := newReceiver(s, w, newLineReader(in, rpc.MaxMessage))
+	go r.run(0)
 
 	var failed error
 	select {
-	case failed = <-read:
+	case failed = <-r.ended:
 	case <-ctx.Done():
-		close(stopReading)
 	case <-w.dead:
-		close(stopReading)
 	case <-opts.Now:
 		return ErrForced
 	}
+	close(r.stop)
 	if err := wind(s, w, opts); err != nil {
 		return err
 	}
 	return failed
-}
-
-// receive passes lines on until the end of the input. A nil error is the end.
-func receive(s *rpc.Session, w *writer, r *lineReader, stop <-chan struct{}) error {
-	for {
-		w.waitRoom(stop)
-		l, err := r.next()
-		select {
-		case <-stop:
-			return nil
-		default:
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return fmt.Errorf("read requests: %w", err)
-		case l.tooLong:
-			w.Put(rpc.Refusal(l.id, rpc.Errorf(rpc.CodeInvalidRequest,
-				"read message: the line has more than %d bytes", rpc.MaxMessage)), false)
-		default:
-			s.Receive(context.Background(), append([]byte(nil), l.text...), w)
-		}
-	}
 }
 
 // wind ends the session: prompts can no longer be answered, calls get their

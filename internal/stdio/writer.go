@@ -20,9 +20,9 @@ const (
 )
 
 // writer sends frames in the order they were put, each with its line end. It
-// is an rpc.Sink. Put only queues; whoever flushes while nobody else does sends
-// everything there is, so a result is usually written by the goroutine that
-// made it, without a hand-over; the writer's own goroutine sends the rest.
+// is an rpc.Sink. Whoever flushes while nobody else does sends everything there
+// is, so a result is usually written by the goroutine that made it, without a
+// hand-over; the writer's own goroutine sends the rest.
 type writer struct {
 	out  io.Writer
 	kick chan struct{} // room for one: "look at the queue"
@@ -40,7 +40,7 @@ func newWriter(out io.Writer) *writer {
 	return &writer{out: out, kick: make(chan struct{}, 1), dead: make(chan struct{})}
 }
 
-// run sends what is put and not flushed, until quit is closed.
+// run sends what it is woken for, until quit is closed.
 func (w *writer) run(quit <-chan struct{}) {
 	for {
 		select {
@@ -52,14 +52,18 @@ func (w *writer) run(quit <-chan struct{}) {
 	}
 }
 
-// Put queues a frame. See rpc.Sink.
-func (w *writer) Put(frame []byte, droppable bool) {
+// Queue puts a frame behind what is queued. See rpc.Sink.
+func (w *writer) Queue(frame []byte, droppable bool) {
 	w.mu.Lock()
 	if w.broken == nil && !(droppable && w.waiting > dropAbove) {
 		w.queue = append(w.queue, append(frame, '\n'))
 		w.waiting += len(frame) + 1
 	}
 	w.mu.Unlock()
+}
+
+// Wake has the writer's goroutine send the queue. See rpc.Sink.
+func (w *writer) Wake() {
 	select {
 	case w.kick <- struct{}{}:
 	default:
