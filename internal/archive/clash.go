@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// markClashes finds paths that are one file on a system that ignores case and
+// MarkClashes finds paths that are one file on a system that ignores case and
 // normalisation: two entries, an entry and a folder that another one implies, a
 // file that is also a folder. Both sides get the problem. Entries whose name is
-// already refused take no part.
+// already refused take no part. Open and OpenFolder have called it; it is for
+// lists of entries from elsewhere.
 //
 // It sorts by key with the separator below every character, so a folder stands
 // directly before what is in it and twins are neighbours. Of many entries below
 // a folder that is written in two ways at least one on each side is marked.
-func markClashes(entries []Entry) {
+func MarkClashes(entries []Entry) {
 	sorted := make([]keyed, 0, len(entries))
 	for i := range entries {
 		p := entries[i].Problem

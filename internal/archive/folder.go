@@ -29,7 +29,7 @@ func OpenFolder(root *os.Root, limits Limits, skip func(name string) bool) (*Fol
 		return nil, err
 	}
 	f.sort()
-	markClashes(f.entries)
+	MarkClashes(f.entries)
 	if err := checkTotals(f.entries, limits); err != nil {
 		return nil, err
 	}

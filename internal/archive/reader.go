@@ -67,7 +67,7 @@ func Open(r io.ReaderAt, size int64, limits Limits) (*Reader, error) {
 	if err := checkLocals(r, entries, end.directory); err != nil {
 		return nil, err
 	}
-	markClashes(entries)
+	MarkClashes(entries)
 	if err := checkTotals(entries, limits); err != nil {
 		return nil, err
 	}

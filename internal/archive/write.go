@@ -64,7 +64,7 @@ func checkFiles(files []File) error {
 	for i, f := range files {
 		entries[i] = Entry{Name: f.Name, Problem: CheckName(f.Name)}
 	}
-	markClashes(entries)
+	MarkClashes(entries)
 	for i := range entries {
 		if entries[i].Problem != nil {
 			return entries[i].Problem

@@ -87,7 +87,7 @@ var (
 )
 
 // reserved are the folders of the store that hold no objects.
-var reserved = []string{"journal", "spool", "lock"}
+var reserved = []string{"journal", "spool", "blobs", "lock", "skills"}
 
 func objectPath(kind, id string) (string, error) {
 	if !kindRule.MatchString(kind) || slices.Contains(reserved, kind) {

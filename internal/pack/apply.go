@@ -1,0 +1,353 @@
+package pack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"skill-mcp/internal/archive"
+	"skill-mcp/internal/store"
+)
+
+// Choice selects one candidate. ReplaceID is the id of the imported skill that
+// it may take the place of, or "".
+type Choice struct {
+	Path      string
+	ReplaceID string
+}
+
+// Status is how one item ended.
+type Status string
+
+// The ends of an item.
+const (
+	StatusImported  Status = "imported"
+	StatusUnchanged Status = "unchanged"
+	StatusUpdated   Status = "updated"
+	StatusError     Status = "error"
+)
+
+// Result is the end of one item, in the order they were chosen.
+type Result struct {
+	Path    string `json:"path"`
+	ID      string `json:"id,omitempty"` // folder below Into
+	Status  Status `json:"status"`
+	Code    string `json:"code,omitempty"`
+	Message string `json:"message,omitempty"`
+	Hash    string `json:"contentHash,omitempty"`
+}
+
+// Applied is the answer to an apply.
+type Applied struct {
+	Into    string   `json:"into"`
+	Results []Result `json:"results"`
+}
+
+// Failed counts the items that did not succeed.
+func (a *Applied) Failed() int {
+	n := 0
+	for i := range a.Results {
+		if a.Results[i].Status == StatusError {
+			n++
+		}
+	}
+	return n
+}
+
+// Apply installs what was chosen of a preview, each item on its own: one that
+// fails leaves the others alone. all chooses every importable candidate beside
+// choices. With neither, a preview of one candidate means that one. The error
+// is a *Refusal when nothing was tried.
+func (im *Importer) Apply(ctx context.Context, unsafeToken string, choices []Choice, all bool) (*Applied, error) {
+	l, err := im.Store.Lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Unlock()
+	r, err := im.recall(l, unsafeToken)
+	if err != nil {
+		return nil, err
+	}
+	choices, err = choose(r, choices, all)
+	if err != nil {
+		return nil, err
+	}
+	src, b, err := im.again(ctx, l, r)
+	if err != nil {
+		return nil, err
+	}
+	defer src.close()
+	// From here on the token is used, whatever happens.
+	if err := l.Delete(previewKind, ownerID(im.Owner)); err != nil {
+		return nil, err
+	}
+	if r.Fetched != "" {
+		defer l.DropBlob(r.Fetched) // what stays is dropped with the next preview
+	}
+	a := &applier{im: im, lock: l, record: r, source: src, bundle: b, done: map[string]bool{}}
+	out := &Applied{Into: r.Into, Results: []Result{}}
+	for _, c := range choices {
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+		out.Results = append(out.Results, a.item(ctx, c))
+	}
+	return out, nil
+}
+
+func choose(r *record, choices []Choice, all bool) ([]Choice, error) {
+	if all {
+		for _, item := range r.Items {
+			chosen := slices.ContainsFunc(choices, func(c Choice) bool { return c.Path == item.Path })
+			if item.Importable && !chosen {
+				choices = append(choices, Choice{Path: item.Path})
+			}
+		}
+	}
+	if len(choices) > 0 {
+		return choices, nil
+	}
+	if len(r.Items) == 1 {
+		return []Choice{{Path: r.Items[0].Path}}, nil
+	}
+	paths := []string{}
+	for _, item := range r.Items {
+		paths = append(paths, item.Path)
+	}
+	return nil, refuse(CodeChoose, "--select PATH for each, or --all", "the bundle holds %d skills, choose: %s", len(paths), shownList(paths))
+}
+
+// again opens the source of a preview and proves that neither it nor the
+// installed skills have changed.
+func (im *Importer) again(ctx context.Context, l *store.Lock, r *record) (*source, *bundle, error) {
+	installed, err := listInstalled(ctx, r.Into)
+	if err != nil {
+		return nil, nil, err
+	}
+	if revisionOf(installed) != r.Revision {
+		return nil, nil, im.burn(l, r, refuse(CodeCatalogChanged, "preview again", "the skills in %s changed since the preview", archive.Shown(r.Into)))
+	}
+	src, err := im.reopen(ctx, l, r)
+	if err != nil {
+		return nil, nil, im.burn(l, r, refuse(CodeSourceChanged, "preview again", "the source cannot be read as it was previewed: %v", err))
+	}
+	if src.sha256 != r.ArchiveSHA256 || src.info.Kind != r.Source.Kind {
+		src.close()
+		return nil, nil, im.burn(l, r, refuse(CodeSourceChanged, "preview again", "%s changed since the preview", archive.Shown(r.Source.URL)))
+	}
+	b, err := newBundle(src.tree, im.Store)
+	if err != nil {
+		src.close()
+		return nil, nil, err
+	}
+	return src, b, nil
+}
+
+// burn makes a token useless that stands for what is no longer there.
+func (im *Importer) burn(l *store.Lock, r *record, why error) error {
+	if err := forget(l, ownerID(im.Owner), r); err != nil {
+		return errors.Join(why, err)
+	}
+	return why
+}
+
+func (im *Importer) reopen(ctx context.Context, l *store.Lock, r *record) (*source, error) {
+	if r.Source.Kind != KindGitHub {
+		return im.openSource(ctx, r.Source.URL)
+	}
+	f, err := l.OpenBlob(r.Fetched)
+	if err != nil {
+		return nil, err
+	}
+	src, err := im.readZip(ctx, f)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	src.info = r.Source
+	return src, nil
+}
+
+// applier installs the items of one apply.
+type applier struct {
+	im     *Importer
+	lock   *store.Lock
+	record *record
+	source *source
+	bundle *bundle
+	done   map[string]bool // paths that had their turn
+}
+
+// itemError is the end of an item that failed.
+type itemError struct {
+	code string
+	err  error
+}
+
+func (e *itemError) Error() string { return e.err.Error() }
+func (e *itemError) Unwrap() error { return e.err }
+
+func itemf(code, format string, args ...any) error {
+	return &itemError{code, fmt.Errorf(format, args...)}
+}
+
+func (a *applier) item(ctx context.Context, c Choice) Result {
+	res, err := a.install(ctx, c)
+	res.Path = c.Path
+	if err == nil {
+		return res
+	}
+	res.Status, res.Code, res.Message = StatusError, CodeCannotWrite, err.Error()
+	var coded *itemError
+	var broken *fileError
+	switch {
+	case errors.As(err, &coded):
+		res.Code = coded.code
+	case errors.As(err, &broken):
+		res.Code = CodeSourceChanged
+	}
+	return res
+}
+
+// install decides one item and carries it out.
+func (a *applier) install(ctx context.Context, c Choice) (Result, error) {
+	if a.done[c.Path] {
+		return Result{}, itemf(CodeTwice, "this item was chosen twice")
+	}
+	a.done[c.Path] = true
+	at := slices.IndexFunc(a.record.Items, func(i recordItem) bool { return i.Path == c.Path })
+	if at < 0 {
+		return Result{}, itemf(CodeUnknownItem, "the preview has no item %s", archive.Shown(c.Path))
+	}
+	item := &a.record.Items[at]
+	if !item.Importable {
+		return Result{}, itemf(CodeNotImportable, "the item cannot be imported: %s", item.Why)
+	}
+	installed, err := listInstalled(ctx, a.record.Into)
+	if err != nil {
+		return Result{}, err
+	}
+	res, err := a.decide(item, c, installed)
+	if err != nil || res.Status == StatusUnchanged {
+		return res, err
+	}
+	return res, a.carryOut(ctx, item, res.ID)
+}
+
+// decide says what becomes of an item. Nothing is ever overwritten that was not
+// named by its id.
+func (a *applier) decide(item *recordItem, c Choice, installed []Installed) (Result, error) {
+	res := Result{ID: item.Name, Status: StatusImported, Hash: item.Hash}
+	find := func(id string) *Installed {
+		i := slices.IndexFunc(installed, func(s Installed) bool { return s.ID == id })
+		if i < 0 {
+			return nil
+		}
+		return &installed[i]
+	}
+	if c.ReplaceID != "" {
+		old := find(c.ReplaceID)
+		switch {
+		case old == nil || !old.Imported():
+			return res, itemf(CodeReplaceID, "%s is not the id of an imported skill", archive.Shown(c.ReplaceID))
+		case old.ID != item.Name && old.Name != item.Name:
+			return res, itemf(CodeReplaceID, "%s has another name than the skill that shall replace it, %s", archive.Shown(c.ReplaceID), archive.Shown(item.Name))
+		}
+		res.ID, res.Status = old.ID, StatusUpdated
+		if old.Hash == item.Hash {
+			res.Status = StatusUnchanged
+		}
+		return res, nil
+	}
+	for i := range installed {
+		if s := &installed[i]; s.Imported() && s.Problem == "" && s.Hash == item.Hash {
+			res.ID, res.Status = s.ID, StatusUnchanged
+			return res, nil
+		}
+	}
+	for i := range installed {
+		if s := &installed[i]; archive.Key(s.ID) == archive.Key(item.Name) || s.Imported() && s.Name == item.Name {
+			if s.Imported() {
+				return res, itemf(CodeNameTaken, "a skill of this name is installed with other content; to replace it, say --select %s=%s", item.Path, s.ID)
+			}
+			return res, itemf(CodeNameTaken, "%s is there and was not imported; it is never overwritten", archive.Shown(s.ID))
+		}
+	}
+	if slices.Contains(a.im.Builtin, item.Name) {
+		return res, itemf(CodeNameTaken, "%s is the name of a built-in skill", archive.Shown(item.Name))
+	}
+	return res, nil
+}
+
+// carryOut stages the skill and puts it in place as one change.
+func (a *applier) carryOut(ctx context.Context, item *recordItem, id string) error {
+	if err := makeInto(a.record.Into); err != nil {
+		return err
+	}
+	return a.withSkill(ctx, item, func(s *skill) error {
+		tx, err := a.lock.Begin("import " + id)
+		if err != nil {
+			return err
+		}
+		staged, err := tx.Folder(a.record.Into, id)
+		if err != nil {
+			return errors.Join(err, tx.Abort())
+		}
+		err = a.stage(ctx, s, item, staged)
+		staged.Close()
+		if err != nil {
+			return errors.Join(err, tx.Abort())
+		}
+		return tx.Commit()
+	})
+}
+
+// makeInto makes the folder of skills when it is the first one.
+func makeInto(into string) error {
+	if err := os.MkdirAll(into, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make the folder of skills: %w", err)
+	}
+	return nil
+}
+
+var errFound = errors.New("found")
+
+// withSkill finds the item's files in the source again.
+func (a *applier) withSkill(ctx context.Context, item *recordItem, do func(*skill) error) error {
+	var inner error
+	wanted := func(name string) bool { return name == item.Part }
+	err := a.bundle.parts(ctx, wanted, func(p *part) error {
+		if p.name != item.Part || !slices.Contains(p.layout.roots, item.Root) {
+			return nil
+		}
+		s := gather(p.tree, &p.layout, item.Root)
+		if len(s.faults) > 0 || s.document < 0 {
+			inner = itemf(CodeSourceChanged, "the source is not the one that was previewed")
+			return errFound
+		}
+		if inner = s.adopt(item.Name); inner == nil {
+			inner = do(s)
+		}
+		return errFound
+	})
+	if errors.Is(err, errFound) {
+		return inner
+	}
+	return errors.Join(err, itemf(CodeSourceChanged, "the source no longer holds %s", archive.Shown(strings.TrimSpace(item.Path))))
+}
+
+// adopt gives the skill its install name as the preview did.
+func (s *skill) adopt(name string) error {
+	head, err := s.head(128 << 10)
+	if err != nil {
+		return &fileError{documentName, err}
+	}
+	if ParseDocument(head).Name == name {
+		return nil
+	}
+	return s.rename(name)
+}
