@@ -35,6 +35,7 @@ type Call struct {
 	mu       sync.Mutex // held while a frame is put, so that nothing follows the end
 	silent   bool       // answered, or cancelled by the client
 	progress float64    // the last value sent
+	code     int        // of the error that answers; 0: a result
 	fault    *Error     // what a handler behind mcp-go returned
 	pump     *pump
 	drained  bool                   // the pump has ended for good
@@ -91,16 +92,16 @@ func (c *Call) answer() (frame []byte) {
 	defer func() {
 		if broken := recover(); broken != nil {
 			c.s.d.cfg.Log.Error("handler panicked", "method", c.msg.Method, "panic", broken, "stack", string(debug.Stack()))
-			frame = errorFrame(c.msg.ID, Errorf(CodeInternal, "%s: the server's handler broke", c.msg.Method))
+			frame = c.refuse(Errorf(CodeInternal, "%s: the server's handler broke", c.msg.Method))
 		}
 	}()
 	result, extra, fault := c.serve()
 	if fault != nil {
-		return errorFrame(c.msg.ID, fault)
+		return c.refuse(fault)
 	}
 	frame, err := resultFrame(c.msg.ID, result, extra)
 	if err != nil {
-		return errorFrame(c.msg.ID, Errorf(CodeInternal, "%s: %v", c.msg.Method, err))
+		return c.refuse(Errorf(CodeInternal, "%s: %v", c.msg.Method, err))
 	}
 	if len(frame) > MaxMessage {
 		return c.tooLong(len(frame))
@@ -108,11 +109,26 @@ func (c *Call) answer() (frame []byte) {
 	return frame
 }
 
+func (c *Call) refuse(fault *Error) []byte {
+	c.mu.Lock()
+	c.code = fault.Code
+	c.mu.Unlock()
+	return errorFrame(c.msg.ID, fault)
+}
+
+// Code is the code of the error that answered, 0 for a result. Precondition:
+// Run has returned.
+func (c *Call) Code() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.code
+}
+
 // tooLong answers in the place of a result that no client would accept.
 func (c *Call) tooLong(n int) []byte {
 	text := fmt.Sprintf("the result has %d bytes, more than the %d that may be sent: ask for less", n, MaxMessage)
 	if c.msg.Method != string(mcp.MethodToolsCall) {
-		return errorFrame(c.msg.ID, Errorf(CodeInternal, "%s: %s", c.msg.Method, text))
+		return c.refuse(Errorf(CodeInternal, "%s: %s", c.msg.Method, text))
 	}
 	result := mcp.NewToolResultError(text)
 	if c.modern {
@@ -120,7 +136,7 @@ func (c *Call) tooLong(n int) []byte {
 	}
 	frame, err := resultFrame(c.msg.ID, result, "")
 	if err != nil {
-		return errorFrame(c.msg.ID, Errorf(CodeInternal, "%s: %s", c.msg.Method, text))
+		return c.refuse(Errorf(CodeInternal, "%s: %s", c.msg.Method, text))
 	}
 	return frame
 }

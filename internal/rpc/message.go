@@ -53,6 +53,9 @@ var (
 	}
 )
 
+// DeclaredVersion is the revision a request names in its _meta, "" for none.
+func (m *Message) DeclaredVersion() string { return declaredVersion(m.param("_meta")) }
+
 // Parse reads one message. The error is what to answer, with the id beside it
 // (nil: the id could not be known, "null" on the wire). A notification that is
 // malformed gives an error only when it has no method at all.
