@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -127,8 +128,26 @@ type running struct {
 	t        *testing.T
 	egress   *egresswire.Process
 	cmd      *exec.Cmd
-	out, err bytes.Buffer
+	out, err safeBuffer
 	done     chan error
+}
+
+// safeBuffer is written by a program and read by a test at the same time.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
 }
 
 // finished is what a run left.

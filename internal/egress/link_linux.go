@@ -52,7 +52,7 @@ func newLink(d tun.Device, other func(ipv4Packet)) *link {
 // run reads packets until the device is gone, which it is when the run's
 // namespace is.
 func (l *link) run() error {
-	room := tun.MTU + 1024 // a kernel that joins segments may go past the MTU, to 64 KiB
+	const room = buffer.MaxChunkSize // 64 KiB: the largest that is used again, and enough for a frame of MTU
 	view := buffer.NewViewSize(room)
 	for {
 		n, err := l.file.Read(view.AsSlice())
@@ -83,17 +83,30 @@ func (l *link) receive(view *buffer.View, n int) bool {
 		l.other(p)
 		return false
 	}
-	keep := len(p.raw) >= largeSegment
-	if keep {
-		view.CapLength(skip + len(p.raw))
-		view.TrimFront(skip)
-	} else {
-		view = buffer.NewViewWithData(p.raw)
-	}
-	packet := stack.NewPacketBuffer(stack.PacketBufferOptions{Payload: buffer.MakeWithView(view)})
+	payload, kept := pack(view, skip, p)
+	packet := stack.NewPacketBuffer(stack.PacketBufferOptions{Payload: payload})
 	l.dispatcher.DeliverNetworkPacket(header.IPv4ProtocolNumber, packet)
 	packet.DecRef()
-	return keep
+	return kept
+}
+
+// pack makes the stack's buffer of a packet: a copy of a small one; of a large
+// one a copy of the headers and the view itself, since the stack would copy a
+// whole buffer to have its headers apart.
+func pack(view *buffer.View, skip int, p ipv4Packet) (buffer.Buffer, bool) {
+	if len(p.raw) < largeSegment {
+		return buffer.MakeWithData(p.raw), false
+	}
+	head := len(p.raw) - len(p.payload)
+	if len(p.payload) > header.TCPDataOffset {
+		head += int(p.payload[header.TCPDataOffset]>>4) * 4
+	}
+	head = min(head, len(p.raw))
+	b := buffer.MakeWithData(p.raw[:head])
+	view.CapLength(skip + len(p.raw))
+	view.TrimFront(skip + head)
+	_ = b.Append(view) // fails only for a view that is in a buffer already
+	return b, true
 }
 
 // WritePackets sends packets of the stack to the run.

@@ -41,10 +41,10 @@ func newStack(ctx context.Context, l *link, s *server) (*stack.Stack, error) {
 		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol},
 		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol},
 	})
-	if err := tune(st, bufferSize(limits)); err != nil {
+	if err := tune(st); err != nil {
 		return nil, err
 	}
-	forwarder := tcp.NewForwarder(st, 0, limits.HalfOpen, func(r *tcp.ForwarderRequest) { s.accept(ctx, r) })
+	forwarder := tcp.NewForwarder(st, maxBuffer, limits.HalfOpen, func(r *tcp.ForwarderRequest) { s.accept(ctx, r) })
 	st.SetTransportProtocolHandler(tcp.ProtocolNumber, forwarder.HandlePacket)
 	s.dialer.record.onEvidence(func() int64 { return int64(st.Stats().TCP.ForwardMaxInFlightDrop.Value()) })
 	if err := st.CreateNIC(nic, l); err != nil {
@@ -61,16 +61,23 @@ func newStack(ctx context.Context, l *link, s *server) (*stack.Stack, error) {
 	return st, nil
 }
 
-// bufferSize is what one connection may hold for each direction: half of the
-// memory, shared by all connections there may be, within reason.
-func bufferSize(l egresswire.Limits) int {
-	share := l.MemoryBytes / 2 / int64(2*l.Connections)
-	return int(min(max(share, 32<<10), 1<<20))
+// Buffers of one connection, for each direction. Two segments must fit, and
+// past 1 MiB a link of memory is not faster.
+const (
+	minBuffer = 128 << 10
+	maxBuffer = 1 << 20
+)
+
+// bufferShare is what the next connection may hold for each direction: a
+// quarter of the memory, shared by those open now and at least 16. A run with
+// few connections has fast ones, and all together stay below twice a quarter.
+func bufferShare(memory, open int64) int {
+	return int(min(max(memory/4/2/max(open, 16), minBuffer), maxBuffer))
 }
 
-func tune(st *stack.Stack, size int) error {
-	send := tcpip.TCPSendBufferSizeRangeOption{Min: tcp.MinBufferSize, Default: size, Max: size}
-	receive := tcpip.TCPReceiveBufferSizeRangeOption{Min: tcp.MinBufferSize, Default: size, Max: size}
+func tune(st *stack.Stack) error {
+	send := tcpip.TCPSendBufferSizeRangeOption{Min: minBuffer, Default: maxBuffer, Max: maxBuffer}
+	receive := tcpip.TCPReceiveBufferSizeRangeOption{Min: minBuffer, Default: maxBuffer, Max: maxBuffer}
 	wait := tcpip.TCPTimeWaitTimeoutOption(timeWait)
 	sack := tcpip.TCPSACKEnabled(true)
 	options := []tcpip.SettableTransportProtocolOption{&send, &receive, &wait, &sack}
@@ -103,6 +110,9 @@ func (s *server) accept(ctx context.Context, r *tcp.ForwarderRequest) {
 		out.Close()
 		return
 	}
+	share := int64(bufferShare(s.dialer.limits.MemoryBytes, s.dialer.open.Load()))
+	endpoint.SocketOptions().SetSendBufferSize(share, true)
+	endpoint.SocketOptions().SetReceiveBufferSize(share, true)
 	endpoint.SocketOptions().SetDelayOption(false)
 	s.mover.join(ctx, &tunStream{gonet.NewTCPConn(&queue, endpoint), endpoint}, out)
 }

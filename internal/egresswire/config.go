@@ -65,21 +65,28 @@ type Limits struct {
 // DefaultLimits returns what the zero fields of Limits mean.
 func DefaultLimits() Limits {
 	return Limits{
-		Connections:  256,       // a browser keeps 6 a host; a crawler of ten hosts fits
-		HalfOpen:     64,        // a quarter: an unreachable host must not take all
-		DNSPerSecond: 200,       // two a connection at 100 connections a second
-		MemoryBytes:  128 << 20, // 256 connections with 256 KiB each way
+		Connections:  256, // a browser keeps 6 a host; a crawler of ten hosts fits
+		HalfOpen:     64,  // a quarter: an unreachable host must not take all
+		DNSPerSecond: 1000, // two a connection at 500 connections a second; 5 % of a core
+		MemoryBytes:  memoryFor(256),
 		// Off: a bound on bytes is a matter of cost, not of safety.
 		BytesPerSecond: 0,
 	}
 }
 
-// Ceilings keep a policy from asking for what the process cannot keep: one
-// connection takes two descriptors and a pair of buffers.
+// What the process needs to keep what it is asked: one connection holds two
+// buffers of 128 KiB in the network stack and two pieces of 64 KiB on their
+// way, beside what the process itself is.
 const (
 	maxConnections = 4096
-	minMemory      = 32 << 20
+	ownMemory      = 32 << 20
+	oneConnection  = 384 << 10
 )
+
+// memoryFor is the least memory for so many connections: 128 MiB for 256.
+func memoryFor(connections int) int64 {
+	return ownMemory + int64(connections)*oneConnection
+}
 
 // WithDefaults returns l with its zero fields filled.
 func (l Limits) WithDefaults() Limits {
@@ -94,7 +101,7 @@ func (l Limits) WithDefaults() Limits {
 		l.DNSPerSecond = d.DNSPerSecond
 	}
 	if l.MemoryBytes == 0 {
-		l.MemoryBytes = d.MemoryBytes
+		l.MemoryBytes = memoryFor(l.Connections)
 	}
 	return l
 }
@@ -109,8 +116,8 @@ func (l Limits) check() error {
 	if l.DNSPerSecond < 0 || l.BytesPerSecond < 0 {
 		return fmt.Errorf("a rate of %d a second: 0 or more", min(int64(l.DNSPerSecond), l.BytesPerSecond))
 	}
-	if l.MemoryBytes != 0 && l.MemoryBytes < minMemory {
-		return fmt.Errorf("memory of %d bytes: at least %d", l.MemoryBytes, minMemory)
+	if least := memoryFor(l.WithDefaults().Connections); l.MemoryBytes != 0 && l.MemoryBytes < least {
+		return fmt.Errorf("memory of %d bytes: at least %d for so many connections", l.MemoryBytes, least)
 	}
 	return nil
 }
