@@ -40,27 +40,6 @@ type Program struct {
 	Read []string // ELF closure, prefix libraries, absolute
 }
 
-// Host is what this system was probed to offer, once per monitor.
-// Its fields are the writer's; what others need are the methods.
-//
-//	func Probe(p policy.Policy, opts ProbeOptions) *Host
-//	func (h *Host) Report(p policy.Policy, n policy.Network) report.Fence // for the server as a whole, proved by a probe child
-//	func (h *Host) Sweep() (notes []string)                               // removes what a killed monitor left
-//	func (h *Host) Start(s Spec) (*Run, error)                            // *SetupError when a step failed
-//	func (h *Host) Close() error
-//
-// Run is one started child:
-//
-//	func (r *Run) Pid() int
-//	func (r *Run) Fence() report.Fence            // proved by the canary of this very child
-//	func (r *Run) EnvNames() []string             // what the script really received, sorted
-//	func (r *Run) Terminate()                     // SIGTERM to the script's group
-//	func (r *Run) Done() <-chan struct{}          // closed when the leader has ended
-//	func (r *Run) Leader() Exit                   // after Done
-//	func (r *Run) Kill(within time.Duration) []report.Survivor // whole tree, strongest way present, waits until empty
-//	func (r *Run) Usage() Usage                   // counters, after Kill
-//	func (r *Run) Close() (leftovers []string)    // removes tmp, cgroups, mounts, uid
-//
 // Exit is how the leader ended.
 type Exit struct {
 	Code   int    // valid when Signal is ""

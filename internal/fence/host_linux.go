@@ -1,0 +1,390 @@
+package fence
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"skill-mcp/internal/policy"
+	"skill-mcp/internal/report"
+)
+
+// ProbeOptions are what a monitor tells of itself. The zero value is usable.
+type ProbeOptions struct {
+	Exe     string // the program that has the role child, "" = this one
+	TmpRoot string // where runs without a mount view get their directory, "" = os.TempDir
+	LockDir string // root's alone, for the uid locks, "" = /run/skill-mcp
+}
+
+// Host is what this system was probed to offer, once per monitor. Its methods
+// are for one goroutine at a time.
+type Host struct {
+	exe, tmpRoot, name string
+	abi                int64
+	groups             *groups
+	uid                *uidSlot
+	maps               []ownerMap
+	namespaces         map[string]string // kind -> the monitor's own, as /proc/self/ns shows it
+	lacks              map[report.Layer]lack
+	probed             []proof
+	spared             map[int]bool
+	runs               int
+	null               *os.File
+	broken             error // the thread could not leave a run's group: nothing may be started any more
+	work               chan func()
+}
+
+// lack is why a layer is not to be had here.
+type lack struct{ stage, errno, reason string }
+
+// Probe finds out what this host offers by starting, through the very steps of
+// a run, a throw-away child, again and again without the layer whose step
+// failed, until one comes through. Nothing is inferred from versions.
+func Probe(p policy.Policy, opts ProbeOptions) *Host {
+	h := &Host{
+		exe: opts.Exe, tmpRoot: opts.TmpRoot, name: prefix() + strconv.Itoa(os.Getpid()) + "-" + startTicks(os.Getpid()),
+		namespaces: map[string]string{}, lacks: map[report.Layer]lack{}, spared: map[int]bool{}, work: make(chan func()),
+	}
+	if h.exe == "" {
+		h.exe = "/proc/self/exe"
+	}
+	if h.tmpRoot == "" {
+		h.tmpRoot = os.TempDir()
+	}
+	if opts.LockDir == "" {
+		opts.LockDir = "/run/skill-mcp"
+	}
+	go h.thread()
+	for _, n := range nsFlags {
+		h.namespaces[n.kind], _ = os.Readlink("/proc/self/ns/" + n.kind) // "" differs from every child's
+	}
+	var err error
+	if h.null, err = os.OpenFile("/dev/null", os.O_RDWR, 0); err != nil {
+		h.broken = err
+		return h
+	}
+	h.probeLandlock()
+	h.probeUID(opts.LockDir)
+	h.probeGroups()
+	h.probeChild(p)
+	return h
+}
+
+// thread is the one thread that starts children. It lives as long as the
+// host: PDEATHSIG of a child is tied to the thread that cloned it. It has all
+// signals blocked, which its children inherit, so that their init can wait
+// for SIGCHLD and is disturbed by nothing else.
+func (h *Host) thread() {
+	runtime.LockOSThread()
+	all := unix.Sigset_t{}
+	for i := range all.Val {
+		all.Val[i] = ^all.Val[i]
+	}
+	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &all, nil); err != nil {
+		h.broken = err
+	}
+	for f := range h.work {
+		f()
+	}
+	// Not unlocked: the thread ends with the goroutine.
+}
+
+// onThread runs f on the starting thread and gives its error.
+func (h *Host) onThread(f func() error) error {
+	out := make(chan error)
+	h.work <- func() {
+		if h.broken != nil {
+			out <- h.broken
+			return
+		}
+		out <- f()
+	}
+	return <-out
+}
+
+func (h *Host) probeLandlock() {
+	var err error
+	if h.abi, err = landlockABI(); err == nil {
+		for l, need := range map[report.Layer]int64{report.LandlockNet: 4, report.LandlockScope: 6} {
+			if h.abi < need {
+				h.lacks[l] = lack{"landlock", "", fmt.Sprintf("the kernel's Landlock is abi %d, this needs %d", h.abi, need)}
+			}
+		}
+		return
+	}
+	why := "ask for the Landlock version: " + err.Error()
+	for _, l := range []report.Layer{report.LandlockFS, report.LandlockNet, report.LandlockScope} {
+		h.lacks[l] = lack{"landlock", errnoName(err), why}
+	}
+}
+
+func (h *Host) probeUID(dir string) {
+	if os.Geteuid() != 0 {
+		h.lacks[report.UID] = lack{"credentials", "EPERM", "the server runs as an ordinary user, whose uid the run shares"}
+		return
+	}
+	var err error
+	if h.uid, err = takeUID(dir); err != nil {
+		h.lacks[report.UID] = lack{"credentials", errnoName(err), err.Error()}
+	}
+}
+
+func (h *Host) probeGroups() {
+	h.groups = findGroups(h.name + "-0")
+	miss := func(l report.Layer) {
+		err := h.groups.reason
+		if err == nil {
+			err = unix.ENOENT
+		}
+		h.lacks[l] = lack{"prepare", errnoName(err), "no group can be made: " + err.Error()}
+	}
+	for _, r := range limitRows(policy.Defaults(), 0) {
+		if !h.groups.limits && h.groups.v1[r.controller] == "" {
+			miss(r.layer)
+		}
+	}
+	if h.groups.v2 == "" {
+		miss(report.CgroupKill)
+	}
+}
+
+// probeChild starts throw-away children until one comes through every step.
+func (h *Host) probeChild(p policy.Policy) {
+	s := Spec{Policy: p, Limits: policy.Defaults(), Network: policy.NetNone, SkillPath: "/usr", Timeout: time.Minute}
+	s.Policy.Read, s.Policy.Write = nil, nil
+	var err error
+	if s.SkillDir, err = os.OpenFile(s.SkillPath, unix.O_PATH, 0); err != nil {
+		h.broken = errors.Join(h.broken, err)
+		return
+	}
+	defer s.SkillDir.Close()
+	for i := range s.Policy.Layers { // what the policy requires is decided later
+		if s.Policy.Layers[i].Want == report.Require {
+			s.Policy.Layers = append([]policy.Layer{}, s.Policy.Layers...)
+			s.Policy.Layers[i].Want = report.Prefer
+		}
+	}
+	for {
+		r, err := h.attempt(s, h.lacks, true)
+		if err == nil {
+			h.probed = r.proofs
+			r.Kill(time.Second)
+			r.Close()
+			return
+		}
+		var se *SetupError
+		if !errors.As(err, &se) || !giveUp(se, s.Policy, h.lacks) {
+			h.broken = errors.Join(h.broken, err)
+			return
+		}
+	}
+}
+
+// dependents are the layers that go with one: what shares its system call.
+var dependents = map[report.Layer][]report.Layer{
+	report.LandlockFS: {report.LandlockNet, report.LandlockScope},
+}
+
+// giveUp notes that the layer of a failed step is missing, and says whether
+// the child may be tried again without it.
+func giveUp(e *SetupError, p policy.Policy, lacks map[report.Layer]lack) bool {
+	layers := []report.Layer{e.Layer}
+	switch {
+	case e.Stage == "clone" || e.Stage == "user_map":
+		layers = nil
+		for _, n := range nsFlags {
+			layers = append(layers, n.layer)
+		}
+	case e.Stage == "landlock" && e.Layer == "":
+		layers = []report.Layer{report.LandlockFS, report.LandlockNet, report.LandlockScope}
+	case e.Layer == "":
+		return false
+	}
+	progress := false
+	for _, l := range layers {
+		if p.Want(l) == report.Require {
+			e.Layer = l
+			return false
+		}
+		if _, had := lacks[l]; !had && p.Want(l) == report.Prefer {
+			lacks[l] = lack{e.Stage, e.Errno, e.Stage + ": " + e.Text}
+			progress = true
+		}
+	}
+	return progress
+}
+
+// wanted reports whether the policy and the network mode ask for a layer.
+func (h *Host) wanted(l report.Layer, s Spec) bool {
+	return s.Policy.Want(l) != report.Off && byMode(l, s.Network) == ""
+}
+
+// byMode is why a layer has no place in a network mode, "" when it has.
+func byMode(l report.Layer, n policy.Network) string {
+	switch {
+	case l == report.NSNet && n == policy.NetOpen, l == report.LandlockNet && n == policy.NetOpen:
+		return "mode open is the host's network"
+	case l == report.NSNet && n == policy.NetProxy:
+		return "mode proxy reaches the proxy over the host's network, by port"
+	}
+	return ""
+}
+
+// Report gives the fence of the server as a whole, as the probe proved it.
+func (h *Host) Report(p policy.Policy, n policy.Network) report.Fence {
+	return h.rows(p, n, h.lacks, h.probed, nil)
+}
+
+// rows puts proofs and lacks into report order.
+func (h *Host) rows(p policy.Policy, n policy.Network, lacks map[report.Layer]lack, proofs []proof, levels map[report.Layer]string) report.Fence {
+	out := report.Fence{Policy: p.Name, Network: string(n)}
+	for _, l := range report.Layers() {
+		row := report.Row{Layer: l, Want: p.Want(l), Got: report.Absent, Reason: "not proved"}
+		if h.broken != nil {
+			row.Reason = h.broken.Error()
+		}
+		for _, f := range proofs {
+			if f.Layer == string(l) {
+				row.Got, row.Level, row.Reason = report.Got(f.Got), f.Level, f.Reason
+			}
+		}
+		if levels[l] != "" && row.Got == report.Enforced {
+			row.Level = levels[l]
+		}
+		if k, missing := lacks[l]; missing {
+			row.Got, row.Level, row.Reason, row.Remedy = report.Absent, "", k.reason, remedy(l, k)
+		}
+		switch {
+		case row.Want == report.Off:
+			row = report.Row{Layer: l, Want: row.Want, Got: report.NotAsked}
+		case l == report.Environ || l == report.Deadline || l == report.Capture: // the monitor's own work, which it reports itself
+			row = report.Row{Layer: l, Want: row.Want, Got: report.Enforced}
+		case byMode(l, n) != "":
+			row.Got, row.Reason, row.Remedy, row.Level = report.NotAsked, byMode(l, n), "", ""
+		}
+		out.Layers = append(out.Layers, row)
+	}
+	return out
+}
+
+// Spare keeps a child of this process that belongs to no run from being ended
+// with one, where runs can only be told by their parent.
+func (h *Host) Spare(pid int) { h.spared[pid] = true }
+
+// Close gives up the uid and the starting thread.
+func (h *Host) Close() error {
+	close(h.work)
+	for _, m := range h.maps {
+		m.file.Close()
+	}
+	for _, f := range h.groups.homes {
+		f.Close()
+	}
+	if h.uid != nil {
+		h.uid.lock.Close()
+	}
+	return h.null.Close()
+}
+
+// namePrefix begins the name of every group and directory of a run.
+const namePrefix = "skill-mcp-"
+
+// prefix names this boot, so that a name never belongs to a process of another.
+func prefix() string {
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	boot, _, _ := strings.Cut(string(id), "-")
+	return namePrefix + boot + "-"
+}
+
+// startTicks is when a process was started, in ticks since boot: with its pid
+// a name no other process of this boot has. "" when it is gone.
+func startTicks(pid int) string {
+	b, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	_, rest, _ := strings.Cut(string(b), ") ")
+	if f := strings.Fields(rest); len(f) > 19 {
+		return f[19]
+	}
+	return ""
+}
+
+// Sweep removes the groups and directories that a killed monitor left, after
+// ending what still runs in them, and says what it did.
+func (h *Host) Sweep() (notes []string) {
+	places := []string{h.tmpRoot}
+	if h.groups.v2 != "" {
+		places = append(places, h.groups.v2)
+	}
+	for _, d := range h.groups.v1 {
+		places = append(places, d)
+	}
+	for _, place := range places {
+		entries, _ := os.ReadDir(place)
+		for _, e := range entries {
+			at := filepath.Join(place, e.Name())
+			if !e.IsDir() || !stale(e.Name()) || !ours(at) {
+				continue
+			}
+			if err := sweepOne(at, place == h.tmpRoot); err != nil {
+				notes = append(notes, "left behind by a killed monitor: "+err.Error())
+				continue
+			}
+			notes = append(notes, "removed what a killed monitor left: "+at)
+		}
+	}
+	return notes
+}
+
+// stale reports whether name is a run's and its monitor is gone:
+// skill-mcp-BOOT-PID-TICKS-N.
+func stale(name string) bool {
+	f := strings.Split(strings.TrimPrefix(name, namePrefix), "-")
+	if !strings.HasPrefix(name, namePrefix) || len(f) != 4 {
+		return false
+	}
+	pid, err := strconv.Atoi(f[1])
+	return err == nil && (namePrefix+f[0]+"-" != prefix() || startTicks(pid) != f[2])
+}
+
+// ours reports whether this user owns the directory: /tmp is everybody's.
+func ours(dir string) bool {
+	var st unix.Stat_t
+	return unix.Lstat(dir, &st) == nil && int(st.Uid) == os.Geteuid()
+}
+
+func sweepOne(at string, directory bool) error {
+	if directory {
+		return removeTree(at)
+	}
+	o := &group{v2: at}
+	o.strike()
+	for i := 0; i < 100; i++ {
+		if err := os.Remove(at); err == nil || errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		o.settle(20 * time.Millisecond)
+	}
+	return os.Remove(at)
+}
+
+// removeTree removes a run's directory. What a script left without permission
+// is opened up first; links are removed, never followed.
+func removeTree(dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil {
+		return nil
+	}
+	filepath.WalkDir(dir, func(p string, e os.DirEntry, _ error) error {
+		if e != nil && e.IsDir() {
+			unix.Fchmodat(unix.AT_FDCWD, p, 0o700, 0)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}

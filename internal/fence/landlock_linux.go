@@ -1,0 +1,144 @@
+package fence
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"skill-mcp/internal/report"
+)
+
+// newestABI is the last Landlock ABI whose rights are known here (Linux 7.1).
+// A newer kernel is used as this one.
+const newestABI = 9
+
+// ruleNetPort is LANDLOCK_RULE_NET_PORT, which x/sys does not name.
+const ruleNetPort = 2
+
+// Rights of a path rule, by what the path is for.
+const (
+	accessRead = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	accessExec = accessRead | unix.LANDLOCK_ACCESS_FS_EXECUTE
+	accessDev  = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE
+	// accessWrite has no EXECUTE: what runs is what was approved, and no devices.
+	accessWrite = accessRead | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR |
+		unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG |
+		unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM |
+		unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_TRUNCATE | accessResolve
+	accessResolve = 1 << 16 // LANDLOCK_ACCESS_FS_RESOLVE_UNIX, ABI 9
+	// accessFile are the rights a rule on a file may have; others are EINVAL.
+	accessFile = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
+		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+)
+
+// handledFS is the set of file rights that an ABI can deny: all of them are.
+func handledFS(abi int64) uint64 {
+	bits := 13                                  // ABI 1
+	for _, since := range []int64{2, 3, 5, 9} { // REFER, TRUNCATE, IOCTL_DEV, RESOLVE_UNIX
+		if abi >= since {
+			bits++
+		}
+	}
+	return 1<<bits - 1
+}
+
+// landlockABI asks the kernel which Landlock it has. The error tells no system
+// call (ENOSYS), not in the kernel's lsm= list (EOPNOTSUPP) and denied by a
+// filter outside (EPERM) apart.
+func landlockABI() (int64, error) {
+	v, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0, errno
+	}
+	return min(int64(v), newestABI), nil
+}
+
+// Step: landlock
+// Prevents: opening, creating, removing or running any file but the listed,
+// TCP but to the listed ports, and signals and abstract sockets to outside.
+// Needs: Linux 5.13 with landlock in lsm=; TCP 6.7, scopes 6.12; no_new_privs.
+// Order: one rule set, once, for all three: a second layer would forbid
+// renames between directories. After mounts, before seccomp.
+// On failure: the layer is given up or the run aborted. Test: TestStep/landlock
+func (c *child) landlock() error {
+	if c.ABI == 0 {
+		return nil
+	}
+	if err := c.layBaits(); err != nil {
+		return fmt.Errorf("prepare canary: %w", err)
+	}
+	attr := unix.LandlockRulesetAttr{}
+	size := uintptr(8)
+	if c.has(report.LandlockFS) {
+		attr.Handled_access_fs = handledFS(c.ABI)
+	}
+	if c.has(report.LandlockNet) && c.ABI >= 4 {
+		attr.Handled_access_net, size = unix.LANDLOCK_ACCESS_NET_BIND_TCP, 16
+		if !c.NetAny {
+			attr.Handled_access_net |= unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
+		}
+	}
+	if c.has(report.LandlockScope) && c.ABI >= 6 {
+		attr.Scoped, size = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET|unix.LANDLOCK_SCOPE_SIGNAL, 24
+	}
+	set, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
+	if errno != 0 {
+		return fmt.Errorf("create rule set: %w", errno)
+	}
+	defer unix.Close(int(set))
+	if err := c.addRules(int(set), attr); err != nil {
+		return err
+	}
+	if _, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, set, 0, 0); errno != 0 {
+		return fmt.Errorf("restrict self: %w", errno)
+	}
+	return nil
+}
+
+func (c *child) addRules(set int, attr unix.LandlockRulesetAttr) error {
+	if attr.Handled_access_fs != 0 {
+		for _, r := range c.Rules {
+			if err := addPath(set, r, attr.Handled_access_fs); err != nil {
+				return err
+			}
+		}
+	}
+	if attr.Handled_access_net&unix.LANDLOCK_ACCESS_NET_CONNECT_TCP == 0 {
+		return nil
+	}
+	for _, port := range c.Ports {
+		rule := struct{ access, port uint64 }{unix.LANDLOCK_ACCESS_NET_CONNECT_TCP, uint64(port)}
+		if _, _, errno := unix.RawSyscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(set), ruleNetPort, uintptr(unsafe.Pointer(&rule)), 0, 0, 0); errno != 0 {
+			return fmt.Errorf("allow port %d: %w", port, errno)
+		}
+	}
+	return nil
+}
+
+// addPath adds one path rule. A path that is not there needs none.
+func addPath(set int, r rule, handled uint64) error {
+	fd, err := unix.Open(r.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	if err != nil {
+		return &os.PathError{Op: "open", Path: r.Path, Err: err}
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	access := uint64(r.Access) & handled
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		access &= accessFile
+	}
+	attr := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
+	if _, _, errno := unix.RawSyscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(set), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0); errno != 0 {
+		return fmt.Errorf("allow %s: %w", r.Path, errno)
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+package fence
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"skill-mcp/internal/report"
+)
+
+// The flags of what the view shows. Devices keep theirs but nodev.
+const (
+	attrRead  = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+	attrWrite = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC
+	attrDev   = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC
+)
+
+// Step: mounts
+// Prevents: seeing any file the policy does not name, and changing the modes,
+// owners and times of those it does (Landlock stops neither).
+// Needs: Linux 5.12 and a mount namespace: root, or a user namespace.
+// Order: after network (the host's devices), before landlock: a process in a
+// Landlock domain cannot mount.
+// On failure: the layer is given up or the run aborted. Test: TestStep/mounts
+func (c *child) mounts() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	root, err := newMount("tmpfs", attrWrite, [][2]string{{"size", "1m"}, {"nr_inodes", "4096"}, {"mode", "0755"}})
+	if err != nil {
+		return err
+	}
+	defer unix.Close(root)
+	// On top of "/" there is always room; nothing of the host's tree is touched.
+	if err := unix.MoveMount(root, "", unix.AT_FDCWD, "/", unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+		return fmt.Errorf("attach new root: %w", err)
+	}
+	for _, v := range c.View {
+		if err := c.show(root, v); err != nil {
+			return fmt.Errorf("show %s %s: %w", v.Kind, v.Path, err)
+		}
+	}
+	ro := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+	if err := unix.MountSetattr(root, "", unix.AT_EMPTY_PATH, &ro); err != nil {
+		return fmt.Errorf("make new root read-only: %w", err)
+	}
+	if err := pivot(root); err != nil {
+		return err
+	}
+	c.tmp, err = unix.Open("/tmp", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	return err
+}
+
+// pivot makes root the only tree there is.
+func pivot(root int) error {
+	if err := unix.Fchdir(root); err != nil {
+		return fmt.Errorf("enter new root: %w", err)
+	}
+	if err := unix.PivotRoot(".", "."); err != nil {
+		return fmt.Errorf("pivot to new root: %w", err)
+	}
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("drop the host's tree: %w", err)
+	}
+	return unix.Chdir("/")
+}
+
+// newMount makes a file system that is not attached yet.
+func newMount(kind string, attr int, options [][2]string) (int, error) {
+	fs, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return -1, fmt.Errorf("open file system %s: %w", kind, err)
+	}
+	defer unix.Close(fs)
+	for _, o := range options {
+		if err := unix.FsconfigSetString(fs, o[0], o[1]); err != nil {
+			return -1, fmt.Errorf("set %s %s=%s: %w", kind, o[0], o[1], err)
+		}
+	}
+	if err := unix.FsconfigCreate(fs); err != nil {
+		return -1, fmt.Errorf("create %s: %w", kind, err)
+	}
+	fd, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, attr)
+	if err != nil {
+		return -1, fmt.Errorf("mount %s: %w", kind, err)
+	}
+	return fd, nil
+}
+
+// show carries out one row of the view, relative to the new root.
+func (c *child) show(root int, v viewOp) error {
+	at := "." + v.Path
+	switch v.Kind {
+	case "dir":
+		if err := unix.Mkdirat(root, at, uint32(v.N)); err != nil && !errors.Is(err, unix.EEXIST) {
+			return err
+		}
+		return nil
+	case "own": // a private directory of the run
+		if err := unix.Mkdirat(root, at, 0o700); err != nil {
+			return err
+		}
+		return unix.Fchownat(root, at, int(c.UID), int(c.GID), unix.AT_SYMLINK_NOFOLLOW)
+	case "link":
+		return unix.Symlinkat(v.Arg, root, at)
+	case "file", "ownfile":
+		return c.putFile(root, at, v)
+	}
+	if v.Kind == "proc" && c.proc < 0 && c.has(report.NSPid) {
+		return nil // refused, and reported so
+	}
+	fd, err := c.source(v)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return unix.MoveMount(fd, "", root, at, unix.MOVE_MOUNT_F_EMPTY_PATH)
+}
+
+// putFile makes a small file with its content; the place of a mount is an
+// empty one.
+func (c *child) putFile(root int, at string, v viewOp) error {
+	fd, err := unix.Openat(root, at, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC|unix.O_NOFOLLOW, uint32(v.N))
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if v.Kind == "ownfile" {
+		if err := unix.Fchown(fd, int(c.UID), int(c.GID)); err != nil {
+			return err
+		}
+	}
+	_, err = unix.Write(fd, []byte(v.Arg))
+	return err
+}
+
+// source makes the mount of one row, not attached.
+func (c *child) source(v viewOp) (int, error) {
+	switch v.Kind {
+	case "tmpfs":
+		id := [][2]string{{"uid", strconv.Itoa(int(c.UID))}, {"gid", strconv.Itoa(int(c.GID))}, {"mode", "0700"}}
+		return newMount("tmpfs", attrWrite, append(id, [2]string{"size", v.Arg}, [2]string{"nr_inodes", strconv.Itoa(int(v.N))}))
+	case "proc":
+		if c.proc >= 0 {
+			return c.proc, nil
+		}
+		return newMount("proc", attrWrite, [][2]string{{"hidepid", "invisible"}, {"subset", "pid"}})
+	case "dev":
+		return clone(v, attrDev)
+	case "write":
+		return clone(v, attrWrite)
+	case "tree":
+		return clone(v, attrRead)
+	}
+	return -1, unix.EINVAL
+}
+
+// clone makes a detached copy of the tree at v.Arg with the attributes. The
+// path was resolved by the monitor; a link put into it since is refused, and
+// so is another file than the one behind v.N.
+func clone(v viewOp, attr uint64) (int, error) {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_NOFOLLOW, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	at, err := unix.Openat2(unix.AT_FDCWD, v.Arg, &how)
+	if err != nil {
+		return -1, &os.PathError{Op: "open", Path: v.Arg, Err: err}
+	}
+	defer unix.Close(at)
+	if v.N > 0 {
+		if err := sameFD(at, int(v.N-1)); err != nil {
+			return -1, err
+		}
+	}
+	fd, err := unix.OpenTree(at, "", unix.AT_EMPTY_PATH|unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return -1, fmt.Errorf("copy mount %s: %w", path.Base(v.Arg), err)
+	}
+	m := unix.MountAttr{Attr_set: attr}
+	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &m); err != nil {
+		unix.Close(fd)
+		return -1, fmt.Errorf("restrict mount %s: %w", path.Base(v.Arg), err)
+	}
+	if v.Map == 0 {
+		return fd, nil
+	}
+	m = unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(v.Map - 1)}
+	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &m); err != nil && v.Kind == "write" {
+		unix.Close(fd)
+		return -1, layered{report.UID, fmt.Errorf("map owners of %s: %w", v.Arg, err)}
+	}
+	// A tree to read stays as it is where its file system cannot be mapped: the
+	// run then reads what its modes let everybody read.
+	return fd, nil
+}
+
+// sameFile reports whether path is the file behind fd.
+func sameFile(path string, fd int) error {
+	at, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(at)
+	return sameFD(at, fd)
+}
+
+func sameFD(a, b int) error {
+	var x, y unix.Stat_t
+	if err := unix.Fstat(a, &x); err != nil {
+		return err
+	}
+	if err := unix.Fstat(b, &y); err != nil {
+		return err
+	}
+	if x.Dev != y.Dev || x.Ino != y.Ino {
+		return fmt.Errorf("the directory was exchanged: %w", unix.ESTALE)
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package fence
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"skill-mcp/internal/policy"
+	"skill-mcp/internal/seccomp"
+)
+
+// Answers of the filter. A call that a libc may try first and do without is
+// answered as an old kernel would; the rest as a denial.
+const (
+	noCall   = seccomp.Action(0x00050000 | uint32(unix.ENOSYS))
+	denied   = seccomp.Action(0x00050000 | uint32(unix.EPERM))
+	noFamily = seccomp.Action(0x00050000 | uint32(unix.EAFNOSUPPORT))
+	noProto  = seccomp.Action(0x00050000 | uint32(unix.EPROTONOSUPPORT))
+)
+
+// newFlags are the namespace bits of clone and unshare. CLONE_NEWTIME is left
+// out: in clone it shares its bit with the exit signal, and clone refuses it.
+const newFlags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
+	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+
+// Arguments that headers name and x/sys does not.
+const (
+	msgFastopen  = 0x20000000
+	protoMPTCP   = 262
+	tiocsti      = 0x5412
+	tioclinux    = 0x541c
+	prioProcess  = 0
+	ioprioWhoPid = 1 // IOPRIO_WHO_PROCESS
+)
+
+func is(arg int, v uint32) seccomp.Test { return seccomp.Test{Arg: arg, Op: seccomp.Equal, Value: v} }
+func not(arg int, v uint32) seccomp.Test {
+	return seccomp.Test{Arg: arg, Op: seccomp.NotEqual, Value: v}
+}
+func bits(arg int, mask uint32) seccomp.Test {
+	return seccomp.Test{Arg: arg, Op: seccomp.AnyBit, Mask: mask}
+}
+
+// always are the rows of every run: a deny-list that node 20 to 26 survive
+// with an unchanged result (a list of allowed calls breaks with every libc).
+func always() []seccomp.Row {
+	return []seccomp.Row{
+		{Calls: []string{"clone3"}, Do: noCall, Why: "its flags are behind a pointer; libc falls back to clone, EPERM would end node"},
+		{Calls: []string{"io_uring_setup", "io_uring_enter", "io_uring_register"}, Do: noCall, Why: "a ring makes calls no filter sees; node 22 asks for one at start and must not be killed for it"},
+		{Calls: []string{"clone", "unshare"}, When: []seccomp.Test{bits(0, newFlags)}, Do: denied, Why: "namespaces give capabilities, and those the kernel's least tested code"},
+		{Calls: []string{"unshare"}, When: []seccomp.Test{bits(0, 0x80)}, Do: denied, Why: "a time namespace, as above"},
+		{Calls: []string{"setns", "mount", "umount2", "pivot_root", "chroot", "fsopen", "fsconfig", "fsmount", "fspick", "open_tree", "open_tree_attr", "move_mount", "mount_setattr", "listmount", "statmount", "listns"}, Do: denied, Why: "the view of files is final"},
+		{Calls: []string{"open_by_handle_at", "name_to_handle_at"}, Do: denied, Why: "a handle opens files outside every view (CVE-2014-9357)"},
+		{Calls: []string{"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "pidfd_getfd", "kcmp"}, Do: denied, Why: "reaching into another process, which Yama may not stop"},
+		{Calls: []string{"keyctl", "add_key", "request_key"}, Do: denied, Why: "keyrings are not in any namespace"},
+		{Calls: []string{"bpf", "perf_event_open", "userfaultfd"}, Do: denied, Why: "kernel attack surface without a use in a script"},
+		{Calls: []string{"kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "create_module", "get_kernel_syms", "query_module", "reboot", "swapon", "swapoff", "acct", "quotactl", "quotactl_fd", "syslog", "settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "sethostname", "setdomainname", "iopl", "ioperm", "lookup_dcookie", "fanotify_init", "_sysctl", "uselib", "ustat", "sysfs", "nfsservctl", "vhangup", "modify_ldt"}, Do: denied, Why: "administration of the machine, and calls nobody needs any more"},
+		{Calls: []string{"prlimit64"}, When: []seccomp.Test{not(0, 0)}, Do: denied, Why: "limits of another process of the user: RLIMIT_CPU 1 kills the server"},
+		{Calls: []string{"sched_setaffinity", "sched_setparam", "sched_setscheduler", "sched_setattr", "migrate_pages", "move_pages"}, When: []seccomp.Test{not(0, 0)}, Do: denied, Why: "slowing down another process of the user"},
+		{Calls: []string{"setpriority"}, When: []seccomp.Test{not(0, prioProcess)}, Do: denied, Why: "priority of a group or of all of the user's processes"},
+		{Calls: []string{"setpriority"}, When: []seccomp.Test{not(1, 0)}, Do: denied, Why: "priority of another process"},
+		{Calls: []string{"ioprio_set"}, When: []seccomp.Test{not(0, ioprioWhoPid)}, Do: denied, Why: "disk priority of a group or of all of the user's processes"},
+		{Calls: []string{"ioprio_set"}, When: []seccomp.Test{not(1, 0)}, Do: denied, Why: "disk priority of another process"},
+		{Calls: []string{"ioctl"}, When: []seccomp.Test{is(1, tiocsti)}, Do: denied, Why: "typing into a terminal (CVE-2016-7545)"},
+		{Calls: []string{"ioctl"}, When: []seccomp.Test{is(1, tioclinux)}, Do: denied, Why: "typing into a console (CVE-2023-1523)"},
+		{Calls: []string{"personality"}, When: []seccomp.Test{not(0, 0), not(0, 0xffffffff)}, Do: denied, Why: "switching address randomization off, or another system's ABI on"},
+		{Calls: []string{"sendto"}, When: []seccomp.Test{bits(3, msgFastopen)}, Do: denied, Why: "TCP Fast Open connects without connect, past Landlock"},
+		{Calls: []string{"sendmsg"}, When: []seccomp.Test{bits(2, msgFastopen)}, Do: denied, Why: "as sendto"},
+		{Calls: []string{"sendmmsg"}, When: []seccomp.Test{bits(3, msgFastopen)}, Do: denied, Why: "as sendto"},
+	}
+}
+
+// sockets are the rows for socket and socketpair by network mode. Families are
+// listed by what is allowed: vsock reaches the machine's host, and no
+// namespace holds it.
+func sockets(n policy.Network) []seccomp.Row {
+	family := []seccomp.Test{not(0, unix.AF_UNIX)}
+	out := []seccomp.Row{}
+	if n != policy.NetNone {
+		family = append(family, not(0, unix.AF_INET), not(0, unix.AF_INET6), not(0, unix.AF_NETLINK))
+		out = append(out,
+			seccomp.Row{Calls: []string{"socket"}, When: []seccomp.Test{is(0, unix.AF_NETLINK), not(2, unix.NETLINK_ROUTE)}, Do: noFamily, Why: "of netlink only the list of interfaces"},
+			seccomp.Row{Calls: []string{"socket"}, When: []seccomp.Test{not(0, unix.AF_UNIX), is(2, protoMPTCP)}, Do: noProto, Why: "multipath TCP connects past Landlock"})
+	}
+	if n == policy.NetProxy {
+		for _, f := range []uint32{unix.AF_INET, unix.AF_INET6} {
+			out = append(out, seccomp.Row{Calls: []string{"socket"}, When: []seccomp.Test{is(0, f), {Arg: 1, Op: seccomp.NotEqual, Mask: 0xf, Value: unix.SOCK_STREAM}}, Do: noProto, Why: "only TCP leads to the proxy"})
+		}
+	}
+	return append(out, seccomp.Row{Calls: []string{"socket", "socketpair"}, When: family, Do: noFamily, Why: "families the network mode does not give: vsock, packet, netlink, alg and the rest"})
+}
+
+// metadata is added where nothing but Landlock guards files and the policy is
+// strict: it breaks fs.cp, and Landlock does not cover these calls.
+func metadata() []seccomp.Row {
+	return []seccomp.Row{{Calls: []string{"chmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchownat", "utime", "utimes", "futimesat", "setxattr", "lsetxattr", "removexattr", "lremovexattr", "setxattrat", "removexattrat"}, Do: denied, Why: "modes, owners and times of files outside, where no mount view hides them"},
+		{Calls: []string{"utimensat"}, When: []seccomp.Test{not(1, 0)}, Do: denied, Why: "as above; without a path it is futimens, on a file that is open already"}}
+}
+
+// filter compiles the program of a run for this architecture, as bytes.
+func filter(n policy.Network, strictFiles bool) ([]byte, error) {
+	rows := append(sockets(n), always()...)
+	if strictFiles {
+		rows = append(rows, metadata()...)
+	}
+	p, err := seccomp.Compile(seccomp.Filter{Arch: seccomp.Native(), Rows: rows, Default: seccomp.Allow, Unknown: noCall})
+	if err != nil {
+		return nil, err
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&p[0])), len(p)*int(unsafe.Sizeof(p[0]))), nil
+}

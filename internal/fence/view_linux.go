@@ -1,0 +1,240 @@
+package fence
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"sort"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"skill-mcp/internal/policy"
+	"skill-mcp/internal/report"
+	"skill-mcp/internal/tun"
+)
+
+// Places in the view that are the fence's own.
+const (
+	markPath = "/.fence"    // readable by mode, allowed by no rule: for the canary
+	homePath = "/tmp/.home" // the run's HOME
+	confDir  = "/tmp/.run"  // the run's private directory
+)
+
+// builder collects what a run may see, from which both the mount view and the
+// Landlock rules are made, so that the two cannot differ.
+type builder struct {
+	conf  string // path of the run's configuration file
+	ops   map[string]viewOp
+	rules []rule
+}
+
+// alwaysRead is readable by every run besides what policy and program name.
+// OpenSSL ends node with exit 13 when its configuration is there and denied.
+var alwaysRead = [...]string{"/etc/ld.so.cache", "/etc/ssl", "/etc/localtime"}
+
+// devices of the view; a terminal is not among them.
+var devices = [...]string{"null", "zero", "full", "random", "urandom"}
+
+// grants fills in what a run may see and open: o.View, o.Rules and o.Marks.
+// dir is its directory on the host where it has no mount view.
+func (h *Host) grants(s Spec, o *order, dir, conf string) {
+	b := &builder{conf: conf, ops: map[string]viewOp{}}
+	view := o.has(report.NSMount)
+	if view {
+		b.skeleton(s, o)
+	} else {
+		b.rules = append(b.rules, rule{dir, accessWrite}, rule{"/proc/self", accessRead}, rule{"/proc/meminfo", accessRead}, rule{"/proc/cpuinfo", accessRead}, rule{"/proc/stat", accessRead})
+	}
+	for _, d := range devices {
+		b.add(viewOp{Kind: "dev", Path: "/dev/" + d, Arg: "/dev/" + d}, accessDev)
+	}
+	reads := append(append(append([]string{}, alwaysRead[:]...), s.Exec.Path), append(s.Exec.Read, s.Read...)...)
+	for _, r := range s.Policy.Read {
+		reads = append(reads, r.Path)
+	}
+	if s.Network == policy.NetOpen || s.Network == policy.NetProxy {
+		reads = append(reads, "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf")
+	}
+	for _, r := range reads {
+		b.reach(r, viewOp{Kind: "tree"}, accessExec)
+	}
+	b.reach(s.SkillPath, viewOp{Kind: "tree", N: 1 + skillFD, Map: h.mapFD(o, s.SkillPath)}, accessExec)
+	writes := append([]policy.Path{}, s.Policy.Write...)
+	if s.DataDir != "" {
+		writes = append(writes, policy.Path{Path: s.DataDir})
+	}
+	for _, w := range writes {
+		b.reach(w.Path, viewOp{Kind: "write", Map: h.mapFD(o, w.Path)}, accessWrite)
+	}
+	o.Rules = b.rules
+	if view {
+		o.View = b.view()
+	}
+	o.Marks = [2]string{b.hidden("/sys/kernel", "/var/lib", "/root", "/home", "/usr/sbin"), markPath}
+	if !view {
+		o.Marks[1] = b.hidden("/etc/passwd", "/etc/group", "/proc/version", "/usr/bin/env")
+	}
+}
+
+// skeleton is the part of the view that is not the host's.
+func (b *builder) skeleton(s Spec, o *order) {
+	line := fmt.Sprintf("run:x:%d:%d:run:%s:/usr/sbin/nologin\n", o.UID, o.GID, homePath)
+	files := map[string]string{
+		"/etc/passwd": line, "/etc/group": fmt.Sprintf("run:x:%d:\n", o.GID), markPath: "the canary\n",
+	}
+	if s.Network == policy.NetNone || s.Network == policy.NetDeclared {
+		files["/etc/hosts"] = "127.0.0.1 localhost\n::1 localhost\n"
+		files["/etc/nsswitch.conf"] = "passwd: files\ngroup: files\nhosts: files dns\n"
+	}
+	if s.Network == policy.NetDeclared {
+		files["/etc/resolv.conf"] = tun.ResolvConf
+	}
+	for at, text := range files {
+		access := int64(accessRead)
+		if at == markPath {
+			access = 0
+		}
+		b.add(viewOp{Kind: "file", Path: at, Arg: text, N: 0o444}, access)
+	}
+	for at, to := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {
+		b.ops["/dev/"+at] = viewOp{Kind: "link", Path: "/dev/" + at, Arg: to}
+	}
+	b.add(viewOp{Kind: "proc", Path: "/proc"}, accessRead)
+	b.add(viewOp{Kind: "tmpfs", Path: "/tmp", Arg: fmt.Sprint(o.TmpBytes), N: o.TmpInodes}, accessWrite)
+	b.add(viewOp{Kind: "tmpfs", Path: "/dev/shm", Arg: fmt.Sprint(s.Limits.ShmBytes), N: 1024}, accessWrite)
+	b.ops["/var/tmp"] = viewOp{Kind: "link", Path: "/var/tmp", Arg: "/tmp"}
+	b.ops[homePath] = viewOp{Kind: "own", Path: homePath}
+	if s.Config != nil {
+		b.ops[confDir] = viewOp{Kind: "own", Path: confDir}
+		b.ops[b.conf] = viewOp{Kind: "ownfile", Path: b.conf, Arg: string(s.Config), N: 0o600}
+	}
+}
+
+// add puts one row in place, unless something wider is there.
+func (b *builder) add(v viewOp, access int64) {
+	b.ops[v.Path] = v
+	if access != 0 {
+		b.rules = append(b.rules, rule{v.Path, access})
+	}
+}
+
+// reach shows a path as it is reached on the host: each link on the way, and
+// what they lead to. A path that is not there is not shown.
+func (b *builder) reach(at string, v viewOp, access int64) {
+	at = path.Clean(at)
+	for links := 0; links < 40; links++ {
+		link, target := firstLink(at)
+		if link == "" {
+			break
+		}
+		if !b.covered(link) {
+			b.ops[link] = viewOp{Kind: "link", Path: link, Arg: target}
+		}
+		if !path.IsAbs(target) {
+			target = path.Join(path.Dir(link), target)
+		}
+		at = path.Join(target, strings.TrimPrefix(at, link))
+	}
+	var st unix.Stat_t
+	if unix.Lstat(at, &st) != nil || at == "/proc" || strings.HasPrefix(at, "/proc/") {
+		return
+	}
+	if at == "/" { // every tree of the host but the ones the view has its own of
+		entries, _ := os.ReadDir("/")
+		for _, e := range entries {
+			if n := e.Name(); n != "proc" && n != "dev" && n != "tmp" {
+				b.reach("/"+n, v, access)
+			}
+		}
+		return
+	}
+	v.Path, v.Arg = at, at
+	if had, ok := b.ops[at]; ok && had.Kind == v.Kind && had.N > v.N {
+		v = had // keep the row that names a descriptor
+	}
+	b.add(v, access)
+}
+
+// firstLink is the first component of an absolute path that is a link.
+func firstLink(at string) (link, target string) {
+	for i := 1; i <= len(at); i++ {
+		if i < len(at) && at[i] != '/' {
+			continue
+		}
+		if to, err := os.Readlink(at[:i]); err == nil {
+			return at[:i], to
+		}
+	}
+	return "", ""
+}
+
+// covered reports whether a tree of the host is shown at or above at.
+func (b *builder) covered(at string) bool {
+	for ; at != "/" && at != "."; at = path.Dir(at) {
+		if k := b.ops[at].Kind; k == "tree" || k == "write" {
+			return true
+		}
+	}
+	return false
+}
+
+// hidden is the first path that exists on the host and is not in the view.
+func (b *builder) hidden(candidates ...string) string {
+	for _, c := range candidates {
+		if _, seen := b.ops[c]; !seen && stat(c) == nil && !b.covered(c) {
+			return c
+		}
+	}
+	return ""
+}
+
+// view gives the rows in the order in which they are made: parents first, the
+// directories and files that mounts stand on before them, and nothing twice.
+func (b *builder) view() []viewOp {
+	paths := make([]string, 0, len(b.ops))
+	for p := range b.ops {
+		paths = append(paths, p)
+	}
+	sort.Strings(paths)
+	made := map[string]bool{"/": true}
+	out := []viewOp{}
+	for _, p := range paths {
+		v := b.ops[p]
+		inside := b.covered(path.Dir(p))
+		if inside && (v.Kind == "link" || (v.Kind == "tree" && v.N == 0)) {
+			continue // the tree above shows it already
+		}
+		if !inside {
+			out = append(out, parents(path.Dir(p), made)...)
+			out = append(out, place(v)...)
+		}
+		made[p] = true
+		out = append(out, v)
+	}
+	return out
+}
+
+// parents are the directories above a row that nothing made yet.
+func parents(dir string, made map[string]bool) []viewOp {
+	if made[dir] {
+		return nil
+	}
+	made[dir] = true
+	return append(parents(path.Dir(dir), made), viewOp{Kind: "dir", Path: dir, N: 0o755})
+}
+
+// place is what a mount stands on.
+func place(v viewOp) []viewOp {
+	switch v.Kind {
+	case "proc", "tmpfs":
+		return []viewOp{{Kind: "dir", Path: v.Path, N: 0o755}}
+	case "tree", "write", "dev":
+		var st unix.Stat_t
+		if unix.Lstat(v.Arg, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			return []viewOp{{Kind: "dir", Path: v.Path, N: 0o755}}
+		}
+		return []viewOp{{Kind: "file", Path: v.Path, N: 0o444}}
+	}
+	return nil
+}
