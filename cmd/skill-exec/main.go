@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 
+	"skill-mcp/internal/fence"
 	"skill-mcp/internal/monitor"
 )
 
@@ -22,6 +23,8 @@ func main() {
 		role = os.Args[1]
 	}
 	switch role {
+	case "child":
+		os.Exit(fence.Child())
 	case "monitor":
 		os.Exit(monitor.Main(inherited(socketFD), inherited(bootFD)))
 	}

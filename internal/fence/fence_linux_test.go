@@ -32,8 +32,7 @@ func TestSmoke(t *testing.T) {
 	for _, r := range h.Report(p, policy.NetNone).Layers {
 		fmt.Printf("%-16s %-8s %-9s %s %s | %s\n", r.Layer, r.Want, r.Got, r.Level, r.Reason, r.Remedy)
 	}
-	dir := "/srv/skilltest"
-	os.MkdirAll(dir, 0o755)
+	dir := t.TempDir()
 	os.WriteFile(dir+"/a.js", []byte(`console.log("hi", process.pid, process.ppid, process.env, process.argv, process.cwd()); const fs=require('fs'); for (const d of ['/','/etc','/dev','/proc','/tmp','/usr/bin']) { try {console.log(d, fs.readdirSync(d).join(' '))} catch(e) {console.log(d,e.code)} }; console.log(fs.readFileSync('/proc/self/status','utf8'),fs.readFileSync('/proc/self/cgroup','utf8'))
 console.log(require('v8').getHeapStatistics().heap_size_limit/2**20, process.execPath, process.constrainedMemory?.())
 try { console.log(require('child_process').execFileSync(process.execPath,['-p','1+1']).toString()) } catch(e) {console.log(e)}
