@@ -1,6 +1,9 @@
 package catalog
 
-import "encoding/base64"
+import (
+	"encoding/base64"
+	"strings"
+)
 
 // maxEscaped is how long the contents of one answer may be once written: the
 // 8 MiB of a message, less room for names, notes and the frame around them.
@@ -38,25 +41,21 @@ func fit(batch []Content) {
 }
 
 // escaped gives the length of a text in a tool's result: a JSON string inside
-// JSON that is itself sent as a JSON string.
+// JSON that is itself sent as a JSON string. encoding/json writes the inner one
+// without HTML escapes, and escapes the two separators that JavaScript once
+// took for line ends.
 func escaped(s string) int {
-	n := 0
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			n += 4 // \\\" and \\\\
-		case r == '\n' || r == '\r' || r == '\t':
-			n += 3 // \\n
-		case r < 0x20 || r == 0x7F || r == '<' || r == '>' || r == '&' || r == '\u2028' || r == '\u2029':
-			n += 7 // \\u0001
-		case r < 0x80:
-			n++
-		case r < 0x800:
-			n += 2
-		case r < 0x10000:
-			n += 3
-		default:
-			n += 4
+	n := len(s)
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			n += 3 // \\\" and \\\\
+		case c == '\n' || c == '\r' || c == '\t' || c == '\b' || c == '\f':
+			n += 2 // \\n
+		case c < 0x20:
+			n += 6 // \\u0001
+		case c == 0xe2 && (strings.HasPrefix(s[i:], "\u2028") || strings.HasPrefix(s[i:], "\u2029")):
+			n += 4 // \\u2028
 		}
 	}
 	return n

@@ -13,8 +13,9 @@ import (
 type Config struct {
 	Settings Settings
 	Key      []byte // 32 bytes
-	Stable   bool   // the key comes from the owner's secret and outlives the process
-	DataDir  string // MCP_DATA_DIR when absolute, else ""
+	// Store is the folder that remembers spent approvals across restarts, ""
+	// where the key does not outlive the process either.
+	Store string
 
 	Now  func() time.Time // nil: time.Now
 	Rand io.Reader        // nil: crypto/rand
@@ -34,8 +35,7 @@ type Gate struct {
 	latest time.Time // the latest time seen: the clock of the gate never goes back
 }
 
-// New makes a gate. Spent approvals are remembered on disk where a stable key
-// and a data directory allow it, else in memory.
+// New makes a gate.
 func New(c Config) (*Gate, error) {
 	if len(c.Key) != 32 {
 		return nil, fmt.Errorf("make the confirmation gate: the key has %d bytes, not 32", len(c.Key))
@@ -47,8 +47,8 @@ func New(c Config) (*Gate, error) {
 	if g.rand == nil {
 		g.rand = rand.Reader
 	}
-	if c.Stable && c.DataDir != "" {
-		g.disk = &directory{path: SpentDir(c.DataDir)}
+	if c.Store != "" {
+		g.disk = &directory{path: c.Store}
 		g.spent = both{&memory{}, g.disk}
 	}
 	return g, nil

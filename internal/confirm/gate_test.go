@@ -140,8 +140,8 @@ func TestExpiry(t *testing.T) {
 }
 
 func TestSpentApprovalsOutliveTheProcess(t *testing.T) {
-	dir := t.TempDir()
-	first, _ := newGate(t, Config{Stable: true, DataDir: dir})
+	dir := filepath.Join(t.TempDir(), ".mcp-confirm", "spent")
+	first, _ := newGate(t, Config{Store: dir})
 	tok := token(t, first, call())
 	a, err := first.CheckToken(tok, call())
 	if err != nil {
@@ -150,22 +150,22 @@ func TestSpentApprovalsOutliveTheProcess(t *testing.T) {
 	if err := first.Spend(a); err != nil {
 		t.Fatal(err)
 	}
-	st, err := os.Stat(SpentDir(dir))
+	st, err := os.Stat(dir)
 	if err != nil || st.Mode().Perm() != 0o700 {
 		t.Fatalf("folder: %v %v", st, err)
 	}
-	entries, _ := os.ReadDir(SpentDir(dir))
+	entries, _ := os.ReadDir(dir)
 	if len(entries) != 1 {
 		t.Fatalf("%d entries", len(entries))
 	}
 	if st, err := entries[0].Info(); err != nil || st.Mode().Perm() != 0o600 {
 		t.Fatalf("entry: %v %v", st, err)
 	}
-	second, clock := newGate(t, Config{Stable: true, DataDir: dir})
+	second, clock := newGate(t, Config{Store: dir})
 	_, err = second.CheckToken(tok, call())
 	want(t, err, TokenReused)
 
-	half := filepath.Join(SpentDir(dir), "halfWritten")
+	half := filepath.Join(dir, "halfWritten")
 	if err := errors.Join(os.WriteFile(half, nil, 0o600), os.Chtimes(half, clock.t, clock.t)); err != nil {
 		t.Fatal(err)
 	}
@@ -173,12 +173,12 @@ func TestSpentApprovalsOutliveTheProcess(t *testing.T) {
 	if _, err := second.CheckToken("x", call()); err == nil {
 		t.Fatal("accepted")
 	}
-	left, _ := os.ReadDir(SpentDir(dir))
+	left, _ := os.ReadDir(dir)
 	if len(left) != 1 || left[0].Name() != "halfWritten" {
 		t.Fatalf("after pruning: %v", left)
 	}
 	// The files of an approved script's folder may be gone; this process remembers.
-	again, _ := newGate(t, Config{Stable: true, DataDir: dir})
+	again, _ := newGate(t, Config{Store: dir})
 	tok = token(t, again, call())
 	if a, err = again.CheckToken(tok, call()); err != nil {
 		t.Fatal(err)
@@ -186,7 +186,7 @@ func TestSpentApprovalsOutliveTheProcess(t *testing.T) {
 	if err := again.Spend(a); err != nil {
 		t.Fatal(err)
 	}
-	os.RemoveAll(SpentDir(dir))
+	os.RemoveAll(dir)
 	_, err = again.CheckToken(tok, call())
 	if err == nil {
 		t.Fatal("accepted a second time")
@@ -194,11 +194,11 @@ func TestSpentApprovalsOutliveTheProcess(t *testing.T) {
 }
 
 func TestAStoreThatCannotAnswerApprovesNothing(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, ".mcp-confirm"), nil, 0o600); err != nil {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	g, _ := newGate(t, Config{Stable: true, DataDir: dir})
+	g, _ := newGate(t, Config{Store: filepath.Join(file, "spent")})
 	_, err := g.CheckToken(token(t, g, call()), call())
 	if _, rejected := Rejected(err); err == nil || rejected {
 		t.Fatalf("got %v, want an error that is no rejection", err)
@@ -206,7 +206,7 @@ func TestAStoreThatCannotAnswerApprovesNothing(t *testing.T) {
 }
 
 func TestOnlyOneOfManyRacesWins(t *testing.T) {
-	g, _ := newGate(t, Config{Stable: true, DataDir: t.TempDir()})
+	g, _ := newGate(t, Config{Store: filepath.Join(t.TempDir(), "a", "spent")})
 	tok := token(t, g, call())
 	var wg sync.WaitGroup
 	var mu sync.Mutex

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -20,29 +19,6 @@ var nonceName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 // keepUnreadable is how long an entry whose expiry cannot be read stays: a
 // crash between its creation and its content must not free the nonce.
 const keepUnreadable = 24 * time.Hour
-
-// SpentDir is the folder of the durable store below an absolute MCP_DATA_DIR.
-func SpentDir(dataDir string) string {
-	return filepath.Join(dataDir, ".mcp-confirm", "spent")
-}
-
-// MakeSpentDir creates the folder of the durable store, 0700, owned by uid and
-// gid when they are not negative. Whoever starts the front calls it while it
-// still may.
-func MakeSpentDir(dataDir string, uid, gid int) error {
-	for _, dir := range []string{filepath.Dir(SpentDir(dataDir)), SpentDir(dataDir)} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("make the folder of spent approvals: %w", err)
-		}
-		if uid < 0 || gid < 0 {
-			continue
-		}
-		if err := os.Lchown(dir, uid, gid); err != nil {
-			return fmt.Errorf("make the folder of spent approvals: %w", err)
-		}
-	}
-	return nil
-}
 
 // directory is a store with one file per nonce: its name is the nonce, its
 // content the expiry in decimal epoch milliseconds. A nonce is claimed by

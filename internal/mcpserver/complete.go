@@ -23,11 +23,11 @@ func (c completer) CompleteResourceArgument(_ context.Context, uri string, arg m
 	v := c.s.now()
 	switch arg.Name {
 	case "skill":
-		for _, sk := range v.Catalog.Skills() {
+		for _, sk := range v.Catalog.Skills {
 			offer(out, sk.Name, arg.Value)
 		}
 	case "path":
-		if sk := v.byName[given.Arguments["skill"]]; sk != nil {
+		if sk := v.Catalog.Skill(given.Arguments["skill"]); sk != nil {
 			for _, f := range sk.Files {
 				offer(out, f.Path, arg.Value)
 			}

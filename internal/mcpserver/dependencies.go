@@ -1,5 +1,7 @@
 package mcpserver
 
+import "skill-mcp/internal/catalog"
+
 // Dependency is one MCP server that a skill needs, as skill_load shows it.
 type Dependency struct {
 	Name              string   `json:"name"`
@@ -24,14 +26,14 @@ type Dependencies interface {
 	// Of gives a skill's dependencies, in declared order.
 	Of(skill string) []Dependency
 	// Problems has one problem "dependency" for each mistake.
-	Problems() []Problem
+	Problems() []catalog.Problem
 	// Run gives the union over all enabled skills. Its error names the server,
 	// the skills and the fields in conflict; no script runs then.
 	Run() (RunConfig, error)
 }
 
 // dependencies gives what a skill needs, nil when nothing is known of any.
-func (v *view) dependencies(sk *Skill) []Dependency {
+func (v *view) dependencies(sk *catalog.Skill) []Dependency {
 	if v.MCP == nil {
 		return nil
 	}
@@ -39,7 +41,7 @@ func (v *view) dependencies(sk *Skill) []Dependency {
 }
 
 // dependencyProblems reports mistakes in the skills' dependency files.
-func (v *view) dependencyProblems() []Problem {
+func (v *view) dependencyProblems() []catalog.Problem {
 	if v.MCP == nil {
 		return nil
 	}

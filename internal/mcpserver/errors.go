@@ -8,6 +8,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"skill-mcp/internal/catalog"
 	"skill-mcp/internal/runner"
 )
 
@@ -52,7 +53,7 @@ func failed(err error) *mcp.CallToolResult {
 	if errors.As(err, &refused) {
 		return failure(refused.Message, refused.Hint)
 	}
-	return failure(err.Error(), "")
+	return failure(err.Error(), catalog.Hint(err))
 }
 
 // maxQuoted is how many UTF-16 units of somebody's text an error repeats.

@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"skill-mcp/internal/catalog"
 	"skill-mcp/internal/config"
 	"skill-mcp/internal/confirm"
 	"skill-mcp/internal/grant"
@@ -25,92 +28,58 @@ import (
 	"skill-mcp/internal/wire"
 )
 
-// shelf is a catalog in memory.
+// shelf is a root folder with skills.
 type shelf struct {
-	mu       sync.Mutex
-	skills   []*Skill
-	files    map[string]map[string]string // skill -> path -> content
-	problems []Problem
+	tb   testing.TB
+	root string
 }
 
-func (c *shelf) Skills() []*Skill    { return c.skills }
-func (c *shelf) Problems() []Problem { return c.problems }
-
-func (c *shelf) content(s *Skill, path string) (string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	text, ok := c.files[s.Name][path]
-	if !ok {
-		return "", fmt.Errorf("%s is not a file in this skill", quoted(path))
+func newShelf(t testing.TB) *shelf {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
-	return text, nil
+	return &shelf{t, root}
 }
 
+// write makes or changes a file of a skill.
 func (c *shelf) write(skill, path, text string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.files[skill][path] = text
+	c.tb.Helper()
+	full := filepath.Join(c.root, skill, path)
+	err := os.MkdirAll(filepath.Dir(full), 0o755)
+	if err == nil {
+		err = os.WriteFile(full, []byte(text), 0o644)
+	}
+	if err != nil {
+		c.tb.Fatal(err)
+	}
 }
 
-func (c *shelf) Stat(s *Skill, path string) (int64, error) {
-	text, err := c.content(s, path)
-	return int64(len(text)), err
+func (c *shelf) remove(skill, path string) {
+	c.tb.Helper()
+	if err := os.Remove(filepath.Join(c.root, skill, path)); err != nil {
+		c.tb.Fatal(err)
+	}
 }
 
-func (c *shelf) Read(s *Skill, path string, max int64) (Content, error) {
-	text, err := c.content(s, path)
-	got := Content{Size: int64(len(text)), Truncated: int64(len(text)) > max}
-	got.Data = []byte(text[:min(int64(len(text)), max)])
-	return got, err
+// put makes a skill with a frontmatter beyond its name, a body and more files.
+func (c *shelf) put(name, front, body string, files map[string]string) {
+	c.tb.Helper()
+	c.write(name, manifestName, "---\nname: "+name+"\n"+front+"---\n"+body)
+	for p, text := range files {
+		c.write(name, p, text)
+	}
 }
 
-func (c *shelf) FileDigest(s *Skill, path string) (string, error) {
-	text, err := c.content(s, path)
-	return hash(text), err
+// scan gives the catalog of the shelf as it is now.
+func (c *shelf) scan() *catalog.Catalog {
+	return catalog.Scan(context.Background(), catalog.Options{Roots: []string{c.root}, MaxSkills: 4096, Reserved: grant.Reserved})
 }
 
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
-}
-
-func (c *shelf) Digest(_ context.Context, s *Skill) (Digest, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var d Digest
-	var all strings.Builder
-	paths := make([]string, 0)
-	for p := range c.files[s.Name] {
-		paths = append(paths, p)
-	}
-	sort.Strings(paths)
-	for _, p := range paths {
-		text := c.files[s.Name][p]
-		d.Files = append(d.Files, FileDigest{p, int64(len(text)), hash(text)})
-		fmt.Fprintf(&all, "%s\x00%d\x00%s\n", p, len(text), hash(text))
-	}
-	d.SHA256 = hash(all.String())
-	return d, nil
-}
-
-// put adds a skill with its files to the shelf.
-func (c *shelf) put(s Skill, files map[string]string) {
-	if c.files == nil {
-		c.files = map[string]map[string]string{}
-	}
-	if s.Source == "" {
-		s.Source = "/skills"
-	}
-	s.Dir = s.Name
-	if s.Frontmatter == nil {
-		s.Frontmatter = json.RawMessage(fmt.Sprintf(`{"name":%q,"description":"d"}`, s.Name))
-	}
-	for p, text := range files {
-		s.Files = append(s.Files, File{p, int64(len(text))})
-	}
-	sort.Slice(s.Files, func(i, j int) bool { return s.Files[i].Path < s.Files[j].Path })
-	c.files[s.Name] = files
-	c.skills = append(c.skills, &s)
 }
 
 // wall is a runner without a helper. It remembers what it ran.
@@ -133,7 +102,7 @@ func (w *wall) Plan(_ context.Context, r wire.Request) (wire.Planned, error) {
 	if w.refuse != nil {
 		return wire.Planned{}, &runner.RefusedError{Refused: *w.refuse}
 	}
-	p := wire.Planned{CWD: "/skills/" + r.Dir, TimeoutMs: r.TimeoutMs, Fence: w.ready.Fence}
+	p := wire.Planned{CWD: "/cwd/" + r.Dir, TimeoutMs: r.TimeoutMs, Fence: w.ready.Fence}
 	for n := range w.env {
 		if slices.Contains(grant.Ambient(), n) || slices.Contains(r.Env, n) {
 			p.EnvNames = append(p.EnvNames, n)
@@ -179,8 +148,6 @@ func (w *wall) ran() []wire.Request {
 
 func zero() *int { n := 0; return &n }
 
-func text(s string) *string { return &s }
-
 // bench is a server over the fakes.
 type bench struct {
 	*Server
@@ -211,25 +178,30 @@ func (c *clock) add(d time.Duration) {
 type setup struct {
 	front    config.Front
 	settings confirm.Settings
-	view     View
+	view     View // its catalog is a scan of the shelf unless it is set
 }
 
-func demoShelf() *shelf {
-	c := &shelf{}
-	c.put(Skill{
-		Name: "demo", Description: text("Counts things."), WhenToUse: text("When counting."), Body: "\n# Title\n",
-		Egress: []string{"example.com"},
-		Scripts: []Script{
-			{"scripts/a.js", "node", 60000, []string{"A_KEY", "B_KEY"}}, {"scripts/b.js", "node", 5000, nil}, {"scripts/c.py", "python3", 60000, nil},
-		},
-	}, map[string]string{"SKILL.md": "---\nname: demo\n---\n\n# Title\n", "scripts/a.js": "a", "scripts/b.js": "b", "scripts/c.py": "c", "docs/a b.md": "x"})
-	c.put(Skill{Name: "plain", Body: "Hello.\n", NotPortable: "no description"}, map[string]string{"SKILL.md": "---\n{}\n---\nHello.\n"})
+const demoFront = `description: Counts things.
+when-to-use: When counting.
+mcp-host:
+  version: 1
+  run:
+    - {script: scripts/a.js, interpreter: node, env: [A_KEY, B_KEY]}
+    - {script: scripts/b.js, interpreter: node, timeout: 5}
+    - {script: scripts/c.py, interpreter: python3}
+  egress: [example.com]
+`
+
+func demoShelf(t testing.TB) *shelf {
+	c := newShelf(t)
+	c.put("demo", demoFront, "\n# Title\n", map[string]string{"scripts/a.js": "a", "scripts/b.js": "b", "scripts/c.py": "c", "docs/a b.md": "x"})
+	c.put("plain", "", "Hello.\n", nil)
 	return c
 }
 
 func newBench(t testing.TB, change func(*setup, *shelf, *wall)) *bench {
 	t.Helper()
-	b := &bench{shelf: demoShelf(), clock: &clock{t: time.UnixMilli(1_800_000_000_000)}}
+	b := &bench{shelf: demoShelf(t), clock: &clock{t: time.UnixMilli(1_800_000_000_000)}}
 	b.wall = &wall{
 		env: map[string]bool{"PATH": true, "HOME": true, "A_KEY": true},
 		ready: wire.Ready{
@@ -244,13 +216,15 @@ func newBench(t testing.TB, change func(*setup, *shelf, *wall)) *bench {
 	}
 	set := &setup{
 		front: config.Front{
-			Version: "1.2.3", Roots: []string{"/skills"}, RootsFrom: config.RootsSkillsDir, Grants: grant.Grants{From: grant.FromDeclaration},
+			Version: "1.2.3", Roots: []string{b.shelf.root}, RootsFrom: config.RootsSkillsDir, Grants: grant.Grants{From: grant.FromDeclaration},
 		},
 		settings: confirm.Settings{Mode: confirm.AskUser, Prompts: true, TTL: time.Minute, Wait: 5 * time.Second},
-		view:     View{Catalog: b.shelf},
 	}
 	if change != nil {
 		change(set, b.shelf, b.wall)
+	}
+	if set.view.Catalog == nil {
+		set.view.Catalog = b.shelf.scan()
 	}
 	gate, err := confirm.New(confirm.Config{Settings: set.settings, Key: bytes.Repeat([]byte{3}, 32), Now: b.clock.now})
 	if err != nil {

@@ -10,11 +10,9 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// Bounds of the arguments (the published schemas say the same).
-const (
-	maxPaths = 8  // files in one skill_file call
-	maxArgs  = 64 // arguments of a script
-)
+// maxArgs is how many arguments a script may be given (the published schema
+// says the same).
+const maxArgs = 64
 
 // inputError is a violation of a tool's schema.
 type inputError struct{ argument, problem string }

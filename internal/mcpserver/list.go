@@ -6,6 +6,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"skill-mcp/internal/catalog"
 	"skill-mcp/internal/config"
 	"skill-mcp/internal/grant"
 	"skill-mcp/internal/report"
@@ -20,8 +21,8 @@ type listed struct {
 	GrantNote string             `json:"grantNote,omitempty"`
 	GrantErr  string             `json:"grantError,omitempty"`
 	Skills    []listedSkill      `json:"skills"`
-	Problems  []Problem          `json:"problems"`
-	Portable  []Problem          `json:"notPortable,omitempty"` // why skills are not in skills/list
+	Problems  []catalog.Problem  `json:"problems"`
+	Portable  []catalog.Problem  `json:"notPortable,omitempty"` // served all the same, so apart from the problems
 	Fence     *report.Fence      `json:"fence,omitempty"`
 	FenceNote string             `json:"fenceNote,omitempty"` // why fence is absent
 	Note      string             `json:"note,omitempty"`      // what was left out to fit
@@ -56,11 +57,6 @@ type scriptAndWhy struct {
 	Reason string `json:"reason"`
 }
 
-// reasonNotPortable marks a skill that the Agent Skills specification would not
-// accept. It is served all the same, so it stands apart from the problems,
-// which are about what is not served as its author meant.
-const reasonNotPortable = "not-portable"
-
 // handleList answers skill_list. What it says changes only with the view, so
 // it is put together once for each.
 func (s *Server) handleList(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -93,14 +89,8 @@ func (s *Server) list(v *view, ready wire.Ready, helperErr error) listed {
 	f := s.deps.Front
 	l := listed{
 		Roots: f.Roots, RootsFrom: f.RootsFrom, GrantFrom: f.Grants.From,
-		Skills: []listedSkill{}, Problems: []Problem{},
-	}
-	for _, p := range v.Catalog.Problems() {
-		if p.Reason == reasonNotPortable {
-			l.Portable = append(l.Portable, p)
-			continue
-		}
-		l.Problems = append(l.Problems, p)
+		Skills: []listedSkill{}, Problems: append([]catalog.Problem{}, v.Catalog.Problems...),
+		Portable: v.Catalog.PortabilityProblems(),
 	}
 	if l.Roots == nil {
 		l.Roots = []string{}
@@ -112,7 +102,7 @@ func (s *Server) list(v *view, ready wire.Ready, helperErr error) listed {
 	if f.Grants.Error != "" {
 		l.GrantErr = f.Grants.Error + ". Nothing is granted until MCP_SKILL_RUN is fixed"
 	}
-	for _, sk := range v.Catalog.Skills() {
+	for _, sk := range v.Catalog.Skills {
 		l.Skills = append(l.Skills, s.listSkill(v, sk, ready))
 	}
 	l.Problems = append(l.Problems, v.dependencyProblems()...)
@@ -129,13 +119,10 @@ func (s *Server) list(v *view, ready wire.Ready, helperErr error) listed {
 }
 
 // listSkill puts one skill together.
-func (s *Server) listSkill(v *view, sk *Skill, ready wire.Ready) listedSkill {
+func (s *Server) listSkill(v *view, sk *catalog.Skill, ready wire.Ready) listedSkill {
 	out := listedSkill{
 		Name: sk.Name, Description: sk.Description, WhenToUse: sk.WhenToUse, Source: sk.Source, Files: len(sk.Files),
-		Scripts: []listedScript{}, Unavailable: []scriptAndWhy{}, Egress: sk.Egress, MCP: len(v.dependencies(sk)), Disabled: v.disabled[sk.Name],
-	}
-	for _, f := range sk.Files {
-		out.Bytes += f.Size
+		Scripts: []listedScript{}, Unavailable: []scriptAndWhy{}, Egress: sk.Declaration.Egress, Bytes: sk.Bytes, MCP: len(v.dependencies(sk)), Disabled: v.disabled[sk.Name],
 	}
 	for _, e := range s.scripts(v, sk, ready) {
 		switch {
@@ -144,7 +131,7 @@ func (s *Server) listSkill(v *view, sk *Skill, ready wire.Ready) listedSkill {
 		case !e.granted:
 			out.Ungranted = append(out.Ungranted, scriptAndWhy{e.Path, s.ungranted(v, sk)})
 		default:
-			out.Scripts = append(out.Scripts, listedScript{e.Path, e.Interpreter, e.TimeoutMs, e.env})
+			out.Scripts = append(out.Scripts, listedScript{e.Path, e.Interpreter, int64(e.TimeoutMs), e.env})
 			out.Executable = true
 		}
 	}
@@ -152,7 +139,7 @@ func (s *Server) listSkill(v *view, sk *Skill, ready wire.Ready) listedSkill {
 }
 
 // ungranted says why no script, or this one, of a skill is granted.
-func (s *Server) ungranted(v *view, sk *Skill) string {
+func (s *Server) ungranted(v *view, sk *catalog.Skill) string {
 	switch {
 	case v.disabled[sk.Name]:
 		return "the owner disabled this skill"
@@ -189,7 +176,7 @@ func fitList(l listed) (string, error) {
 	for n := len(l.Skills) / 2; ; n /= 2 {
 		l.Note = fmt.Sprintf("only %d of %d skills fit this answer", n, len(l.Skills))
 		part := l
-		part.Skills, part.Problems, part.Portable = l.Skills[:n], []Problem{}, nil
+		part.Skills, part.Problems, part.Portable = l.Skills[:n], []catalog.Problem{}, nil
 		if text, err = encode(part); err != nil || wireLen(text) <= maxResult || n == 0 {
 			return text, err
 		}
@@ -197,8 +184,8 @@ func fitList(l listed) (string, error) {
 }
 
 // cutProblems keeps the first limit problems and shortens their texts.
-func cutProblems(list []Problem, limit int) []Problem {
-	out := make([]Problem, 0, min(len(list), limit))
+func cutProblems(list []catalog.Problem, limit int) []catalog.Problem {
+	out := make([]catalog.Problem, 0, min(len(list), limit))
 	for _, p := range list[:min(len(list), limit)] {
 		p.Detail, p.Path = cut(p.Detail, limit), cut(p.Path, 2*limit)
 		out = append(out, p)

@@ -5,10 +5,9 @@ import (
 	"fmt"
 
 	"github.com/mark3labs/mcp-go/mcp"
-)
 
-// maxBody is how much of SKILL.md is read (the contract, 1.5).
-const maxBody = 262144
+	"skill-mcp/internal/catalog"
+)
 
 // loaded is skill_load's answer; the order of the fields is the contract's.
 type loaded struct {
@@ -19,7 +18,7 @@ type loaded struct {
 	Body           string         `json:"body"`
 	Truncated      bool           `json:"truncated"`
 	TruncationNote string         `json:"truncationNote,omitempty"`
-	Files          []File         `json:"files"`
+	Files          []catalog.File `json:"files"`
 	FilesNote      string         `json:"filesNote,omitempty"` // how many files did not fit
 	Scripts        []loadedScript `json:"scripts"`
 	MCP            []Dependency   `json:"mcpDependencies,omitempty"`
@@ -48,15 +47,15 @@ func (s *Server) handleLoad(ctx context.Context, r mcp.CallToolRequest) (*mcp.Ca
 	}
 	out := loaded{
 		Name: sk.Name, Description: sk.Description, WhenToUse: sk.WhenToUse, Source: sk.Source, Body: sk.Body,
-		Truncated: sk.Truncated, Files: sk.Files, Scripts: []loadedScript{}, MCP: v.dependencies(sk),
+		Truncated: sk.BodyTruncated, Files: sk.Files, Scripts: []loadedScript{}, MCP: v.dependencies(sk),
 	}
 	if out.Files == nil {
-		out.Files = []File{}
+		out.Files = []catalog.File{}
 	}
-	if sk.Truncated {
-		out.TruncationNote = fmt.Sprintf("SKILL.md is longer than the %d bytes that are read of it; the rest is not shown", maxBody)
+	if sk.BodyTruncated {
+		out.TruncationNote = fmt.Sprintf("SKILL.md is longer than the %d bytes that are read of it; the rest is not shown", catalog.MaxSkillMD)
 	}
-	if len(sk.Scripts) > 0 {
+	if len(sk.Declaration.Scripts) > 0 {
 		ready, _ := s.hello(ctx) // without a helper nothing is runnable, and that is what is said
 		for _, e := range s.scripts(v, sk, ready) {
 			if e.granted {

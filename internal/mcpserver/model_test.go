@@ -2,6 +2,8 @@ package mcpserver
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -37,7 +39,13 @@ var modelCalls = []string{
 
 const modelFile = "docs/a b.md"
 
-func (m *gateModel) content() string { return m.b.shelf.files["demo"][modelFile] }
+func (m *gateModel) content() string {
+	text, err := os.ReadFile(filepath.Join(m.b.shelf.root, "demo", modelFile))
+	if err != nil {
+		m.b.tb.Fatal(err)
+	}
+	return string(text)
+}
 
 // mayRun says whether an approval is good for a call now.
 func (m *gateModel) mayRun(g *given, call int) bool {
@@ -153,7 +161,7 @@ func (m *gateModel) wait(t *rapid.T) {
 }
 
 func (m *gateModel) reload(t *rapid.T) {
-	m.b.Replace(View{Catalog: m.b.shelf})
+	m.b.Replace(View{Catalog: m.b.shelf.scan()})
 	m.settle(t, "reload", false)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"skill-mcp/internal/catalog"
 	"skill-mcp/internal/confirm"
 	"skill-mcp/internal/grant"
 	"skill-mcp/internal/policy"
@@ -34,16 +35,13 @@ type willRun struct {
 
 // planned is one run that passed every check but the person's.
 type planned struct {
-	skill  *Skill
+	skill  *catalog.Skill
 	script effective
 	req    wire.Request
 	config []byte
 	will   willRun
 	call   confirm.Call
 }
-
-// pathHint says how paths are written.
-const pathHint = "paths are relative to the skill, in plain segments, as skill_load lists them"
 
 // plan makes every check of a call that does not need a person, in the order
 // of the contract (5.1), and asks the helper what the run would get. It is
@@ -64,8 +62,8 @@ func (s *Server) plan(ctx context.Context, v *view, in runInput) (*planned, erro
 	if err != nil {
 		return nil, err
 	}
-	if _, err := v.Catalog.Stat(sk, in.script); err != nil {
-		return nil, refuse(pathHint, "%v", err)
+	if _, err := sk.Resolve(in.script); err != nil {
+		return nil, err
 	}
 	if err := checkArgs(in.args); err != nil {
 		return nil, err
@@ -76,10 +74,10 @@ func (s *Server) plan(ctx context.Context, v *view, in runInput) (*planned, erro
 	}
 	p := &planned{skill: sk, script: script, config: mcpServers.Config}
 	p.req = wire.Request{
-		Root: sk.Root, Dir: sk.Dir, Skill: sk.Name, Script: in.script, Args: in.args, Interpreter: script.Interpreter,
-		Env: script.env, TimeoutMs: timeout(script.TimeoutMs), Hosts: hosts(sk.Egress, mcpServers.Hosts), Config: len(mcpServers.Config) > 0,
+		Root: sk.Root, Dir: sk.Rel, Skill: sk.Name, Script: in.script, Args: in.args, Interpreter: script.Interpreter,
+		Env: script.env, TimeoutMs: timeout(script.TimeoutMs), Hosts: hosts(sk.Declaration.Egress, mcpServers.Hosts), Config: len(mcpServers.Config) > 0,
 	}
-	if err := p.digest(ctx, v.Catalog); err != nil {
+	if err := p.digest(ctx); err != nil {
 		return nil, err
 	}
 	got, err := s.deps.Runner.Plan(ctx, p.req)
@@ -91,7 +89,7 @@ func (s *Server) plan(ctx context.Context, v *view, in runInput) (*planned, erro
 }
 
 // allowed finds the script among what is declared, granted and runnable.
-func (s *Server) allowed(v *view, sk *Skill, path string, ready wire.Ready) (effective, error) {
+func (s *Server) allowed(v *view, sk *catalog.Skill, path string, ready wire.Ready) (effective, error) {
 	list := s.scripts(v, sk, ready)
 	hint := mayRun(list)
 	i := slices.IndexFunc(list, func(e effective) bool { return e.Path == path })
@@ -124,11 +122,11 @@ func mayRun(list []effective) string {
 
 // timeout is the request's time limit: a declared value that rounds to 0
 // milliseconds means the default.
-func timeout(declared int64) int64 {
+func timeout(declared int) int64 {
 	if declared <= 0 {
-		return 60_000
+		return catalog.DefaultTimeoutMs
 	}
-	return declared
+	return int64(declared)
 }
 
 // hosts joins what the skill declares and what its MCP servers need.
@@ -143,16 +141,12 @@ func hosts(declared, servers []string) []string {
 }
 
 // digest binds the run to the content of the skill as it is now.
-func (p *planned) digest(ctx context.Context, c Catalog) error {
-	d, err := c.Digest(ctx, p.skill)
-	if err != nil {
-		return fmt.Errorf("read the skill for its digest: %w", err)
+func (p *planned) digest(ctx context.Context) (err error) {
+	if p.req.BundleSHA256, err = p.skill.Digest(ctx); err != nil {
+		return err
 	}
-	p.req.BundleSHA256 = d.SHA256
-	if p.req.ScriptSHA256, err = c.FileDigest(p.skill, p.script.Path); err != nil {
-		return refuse(pathHint, "%v", err)
-	}
-	return nil
+	p.req.ScriptSHA256, err = p.skill.ScriptDigest(ctx, p.script.Path)
+	return err
 }
 
 // show fills in what a person is shown, and the call that their approval is

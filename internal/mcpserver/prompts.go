@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"skill-mcp/internal/catalog"
 	"skill-mcp/internal/rpc"
 )
 
@@ -44,7 +45,7 @@ func (s *Server) listPrompts(_ context.Context, raw json.RawMessage) (any, error
 	if err := params(raw, map[string]*string{"cursor": &at}); err != nil {
 		return nil, err
 	}
-	skills := s.now().Catalog.Skills()
+	skills := s.now().Catalog.Skills
 	p, err := turn(at, len(skills), func(i int) string { return skills[i].Name }, func(i int) (any, error) {
 		return promptItem{skills[i].Name, skills[i].Name, promptDescription(skills[i])}, nil
 	})
@@ -52,7 +53,7 @@ func (s *Server) listPrompts(_ context.Context, raw json.RawMessage) (any, error
 }
 
 // promptDescription is what a skill says of itself on one line.
-func promptDescription(sk *Skill) string {
+func promptDescription(sk *catalog.Skill) string {
 	var parts []string
 	for _, p := range []*string{sk.Description, sk.WhenToUse} {
 		if p != nil && *p != "" {
@@ -71,14 +72,14 @@ func (s *Server) getPrompt(_ context.Context, raw json.RawMessage) (any, error) 
 	if err := params(raw, map[string]*string{"name": &name}); err != nil {
 		return nil, err
 	}
-	sk, ok := s.now().byName[name]
-	if !ok {
+	sk := s.now().Catalog.Skill(name)
+	if sk == nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "no prompt named %s", quoted(name))
 	}
 	text := sk.Body
-	if sk.Truncated {
+	if sk.BodyTruncated {
 		text += fmt.Sprintf("\n\n[The instructions of this skill are longer than the %d bytes that are read of them; the rest is missing here. "+
-			"It can be read with skill_file.]", maxBody)
+			"It can be read with skill_file.]", catalog.MaxSkillMD)
 	}
 	return gotPrompt{promptDescription(sk), []promptMessage{{"user", promptText{"text", text}}}}, nil
 }

@@ -2,9 +2,9 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 
+	"skill-mcp/internal/catalog"
 	"skill-mcp/internal/rpc"
 )
 
@@ -46,8 +46,8 @@ type readContent struct {
 
 // placed is one file of one skill.
 type placed struct {
-	skill *Skill
-	file  File
+	skill *catalog.Skill
+	file  catalog.File
 }
 
 // listResources serves resources/list.
@@ -57,7 +57,7 @@ func (s *Server) listResources(_ context.Context, raw json.RawMessage) (any, err
 		return nil, err
 	}
 	var all []placed
-	for _, sk := range s.now().Catalog.Skills() {
+	for _, sk := range s.now().Catalog.Skills {
 		for _, f := range sk.Files {
 			if len(all) == maxListed {
 				break
@@ -71,8 +71,8 @@ func (s *Server) listResources(_ context.Context, raw json.RawMessage) (any, err
 }
 
 // item describes a file. SKILL.md has the name and description of its skill.
-func item(sk *Skill, f File) resourceItem {
-	out := resourceItem{URI: fileURI(sk.Name, f.Path), Title: sk.Name + ": " + f.Path, MimeType: mediaType(f.Path), Size: &f.Size}
+func item(sk *catalog.Skill, f catalog.File) resourceItem {
+	out := resourceItem{URI: fileURI(sk.Name, f.Path), Title: sk.Name + ": " + f.Path, MimeType: catalog.MediaType(f.Path), Size: &f.Size}
 	out.Name = out.URI
 	if f.Path == manifestName {
 		out.Name = sk.Name
@@ -112,22 +112,20 @@ func (s *Server) readResource(ctx context.Context, raw json.RawMessage) (any, er
 	if err := params(raw, map[string]*string{"uri": &uri}); err != nil {
 		return nil, err
 	}
-	v := s.now()
 	skill, path, ok := parseURI(uri)
-	sk := v.byName[skill]
+	sk := s.now().Catalog.Skill(skill)
 	if !ok || sk == nil || path == "" {
 		return nil, notFound(ctx, uri)
 	}
-	got, err := v.Catalog.Read(sk, path, maxFile)
-	if err != nil {
+	got := sk.Read(path, catalog.MaxRead)
+	if got.Err != nil {
 		return nil, notFound(ctx, uri)
 	}
-	c := readContent{URI: uri, MimeType: mediaType(path)}
-	if text, ok := asText(got.Data, got.Truncated); ok {
-		c.Text = &text
+	c := readContent{URI: uri, MimeType: got.MediaType}
+	if got.Encoding == catalog.EncodingText {
+		c.Text = &got.Content
 	} else {
-		blob := base64.StdEncoding.EncodeToString(got.Data)
-		c.Blob = &blob
+		c.Blob = &got.Content
 	}
 	if got.Truncated {
 		c.Meta = map[string]any{"skill-mcp/truncated": true, "skill-mcp/size": got.Size}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"skill-mcp/internal/catalog"
 	"skill-mcp/internal/confirm"
 	"skill-mcp/internal/grant"
 	"skill-mcp/internal/report"
@@ -142,7 +143,10 @@ func TestRefusalsBeforeTheGate(t *testing.T) {
 		{"nothing granted in a hosted server", func(s *setup, _ *shelf, _ *wall) { s.front.Grants.From = grant.FromHosted }, runB, []string{"not granted", "mcp-host.run"}},
 		{"a disabled skill", func(s *setup, _ *shelf, _ *wall) { s.view.Disabled = []string{"demo"} }, runB, []string{"disabled"}},
 		{"an interpreter that is not there", nil, `{"name":"demo","script":"scripts/c.py"}`, []string{"python3", "node", "skill_load"}},
-		{"a script that is gone", func(_ *setup, s *shelf, _ *wall) { delete(s.files["demo"], "scripts/b.js") }, runB, []string{"not a file in this skill", "relative to the skill"}},
+		{"a script that is gone", func(u *setup, s *shelf, _ *wall) {
+			u.view.Catalog = s.scan()
+			s.remove("demo", "scripts/b.js")
+		}, runB, []string{"not a file in this skill", "relative to the skill"}},
 		{"an unscrubbed environment", hosted, runB, []string{"no script may run", "environ", "MCP_SKILL_ALLOW_UNSCRUBBED=1"}},
 		{"a helper that refuses", func(_ *setup, _ *shelf, w *wall) {
 			w.refuse = &wire.Refused{Code: wire.CodeFence, Message: "landlock is missing", Hint: "choose portable"}
@@ -340,7 +344,7 @@ func TestRunByPromptNewEra(t *testing.T) {
 		t.Fatal("a no came back as a yes")
 	}
 	third := ask()
-	b.shelf.write("demo", "SKILL.md", "changed")
+	b.shelf.write("demo", "new.md", "changed")
 	if r := retry(runB, yes, third.RequestState); r.ResultType != "input_required" || len(b.wall.ran()) != 1 {
 		t.Fatal("the skill changed while the person read")
 	}
@@ -394,14 +398,10 @@ func TestACancelledRunEndsAndIsSilent(t *testing.T) {
 	<-began
 	c.receive(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id))
 	// The place of the run is free again once the runner has returned.
-	deadline := time.After(10 * time.Second)
-	for {
-		select {
-		case b.running <- struct{}{}:
-		case <-deadline:
-			t.Fatal("the run did not end")
-		}
-		break
+	select {
+	case b.running <- struct{}{}:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the run did not end")
 	}
 	select {
 	case frame := <-ch:
@@ -416,9 +416,9 @@ func TestAReloadLeavesRunsInFlightAlone(t *testing.T) {
 	c := b.legacy(t, "{}")
 	_, ch := c.send("tools/call", toolParams(toolRun, withToken(runB, tokenOf(t, c.tool(toolRun, runB)))))
 	<-began
-	other := &shelf{}
-	other.put(Skill{Name: "new", Body: "n"}, map[string]string{"SKILL.md": "n"})
-	b.Replace(View{Catalog: other})
+	other := newShelf(t)
+	other.put("new", "", "n", nil)
+	b.Replace(View{Catalog: other.scan()})
 	if r := c.tool(toolLoad, `{"name":"demo"}`); !r.IsError {
 		t.Error("the old skill is still there")
 	}
@@ -495,7 +495,9 @@ func (n needs) Of(skill string) []Dependency {
 	}
 	return n.list
 }
-func (n needs) Problems() []Problem     { return []Problem{{"/skills/demo", "dependency", "x"}} }
+func (n needs) Problems() []catalog.Problem {
+	return []catalog.Problem{{Path: "/skills/demo", Reason: catalog.DependencyProblem, Detail: "x"}}
+}
 func (n needs) Run() (RunConfig, error) { return n.run, n.err }
 
 func TestDependenciesReachTheRun(t *testing.T) {

@@ -126,7 +126,7 @@ func (s *Server) HandleMessage(ctx context.Context, message json.RawMessage) mcp
 
 // whole says whether prompts and resources are advertised.
 func (s *Server) whole() bool {
-	return s.deps.Front.Watch || len(s.now().Catalog.Skills()) > 0
+	return s.deps.Front.Watch || len(s.now().Catalog.Skills) > 0
 }
 
 // lists says which lists may change.

@@ -3,9 +3,11 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"sort"
 	"strings"
 
+	"skill-mcp/internal/catalog"
 	"skill-mcp/internal/rpc"
 )
 
@@ -16,12 +18,6 @@ const (
 	methodSkillsGet     = "skills/get"
 	methodDirectoryRead = "resources/directory/read"
 	directoryType       = "inode/directory"
-)
-
-// Limits of the extension: a larger skill has no list of digests.
-const (
-	maxEntryFiles = 512
-	maxEntryBytes = 16 << 20
 )
 
 // dynamic stands in the place of the list for a skill that has none.
@@ -52,19 +48,14 @@ func (s *Server) listSkills(ctx context.Context, raw json.RawMessage) (any, erro
 	if err := params(raw, map[string]*string{"cursor": &at}); err != nil {
 		return nil, err
 	}
-	v := s.now()
-	var portable []*Skill
-	for _, sk := range v.Catalog.Skills() {
-		if sk.NotPortable == "" {
+	var portable []*catalog.Skill
+	for _, sk := range s.now().Catalog.Skills {
+		if len(sk.NotPortable) == 0 {
 			portable = append(portable, sk)
 		}
 	}
 	p, err := turn(at, len(portable), func(i int) string { return portable[i].Name }, func(i int) (any, error) {
-		e, err := newEntry(ctx, v.Catalog, portable[i])
-		if err != nil && ctx.Err() == nil {
-			return nil, nil // gone from the disk since the scan: it cannot be vouched for
-		}
-		return e, err
+		return newEntry(ctx, portable[i])
 	})
 	return skillPage{p.items, p.next}, err
 }
@@ -75,45 +66,34 @@ func (s *Server) getSkill(ctx context.Context, raw json.RawMessage) (any, error)
 	if err := params(raw, map[string]*string{"uri": &uri}); err != nil {
 		return nil, err
 	}
-	v := s.now()
 	name, path, ok := parseURI(uri)
-	sk := v.byName[name]
-	if !ok || sk == nil || path != manifestName || sk.NotPortable != "" {
+	sk := s.now().Catalog.Skill(name)
+	if !ok || sk == nil || path != manifestName || len(sk.NotPortable) > 0 {
 		return nil, badURI(uri, "is not the SKILL.md of a skill served here")
 	}
-	e, err := newEntry(ctx, v.Catalog, sk)
-	if err != nil {
-		return nil, badURI(uri, "cannot be read any more")
-	}
+	e, err := newEntry(ctx, sk)
 	return struct {
 		Skill any `json:"skill"`
-	}{e}, nil
+	}{e}, err
 }
 
-// newEntry describes a skill with the digests of its files as they are now. A
-// file that resources/read would cut cannot be verified, so a skill that has
-// one is given without digests, as one that exceeds the extension's limits.
-func newEntry(ctx context.Context, c Catalog, sk *Skill) (any, error) {
-	e := entry{URI: fileURI(sk.Name, manifestName), Frontmatter: sk.Frontmatter, Resources: dynamic}
-	total := int64(0)
-	for _, f := range sk.Files {
-		if total += f.Size; f.Size > maxFile {
-			return e, nil
-		}
-	}
-	if len(sk.Files) > maxEntryFiles || total > maxEntryBytes {
-		return e, nil
-	}
-	d, err := c.Digest(ctx, sk)
+// newEntry describes a skill with the digests of its files as they are now.
+func newEntry(ctx context.Context, sk *catalog.Skill) (any, error) {
+	front, err := sk.Frontmatter.JSON()
 	if err != nil {
+		return nil, fmt.Errorf("describe the skill %s: %w", quoted(sk.Name), err)
+	}
+	e := entry{URI: fileURI(sk.Name, manifestName), Frontmatter: front, Resources: dynamic}
+	all, isDynamic := sk.ResourceDigests(ctx)
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	files := make([]entryFile, 0, len(d.Files))
-	for _, f := range d.Files {
-		if f.Size > maxFile {
-			return e, nil
-		}
-		files = append(files, entryFile{fileURI(sk.Name, f.Path), "sha256:" + f.SHA256, f.Size})
+	if isDynamic {
+		return e, nil
+	}
+	files := make([]entryFile, 0, len(all))
+	for _, f := range all {
+		files = append(files, entryFile{fileURI(sk.Name, f.Path), f.Digest, f.Size})
 	}
 	e.Resources = files
 	return e, nil
@@ -127,7 +107,7 @@ func (s *Server) readDirectory(_ context.Context, raw json.RawMessage) (any, err
 		return nil, err
 	}
 	name, path, ok := parseURI(uri)
-	sk := s.now().byName[name]
+	sk := s.now().Catalog.Skill(name)
 	if !ok || sk == nil {
 		return nil, badURI(uri, "is not a folder of a skill served here")
 	}
@@ -141,7 +121,7 @@ func (s *Server) readDirectory(_ context.Context, raw json.RawMessage) (any, err
 
 // children lists what is directly below folder ("" = the skill), by byte order
 // of the names. Folders without a file in them are not part of a skill.
-func children(sk *Skill, folder string) []resourceItem {
+func children(sk *catalog.Skill, folder string) []resourceItem {
 	prefix := folder
 	if prefix != "" {
 		prefix += "/"

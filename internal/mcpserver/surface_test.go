@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
-	"skill-mcp/internal/config"
+	"skill-mcp/internal/catalog"
 	"skill-mcp/internal/grant"
 	"skill-mcp/internal/wire"
 )
@@ -45,13 +47,13 @@ func TestListReportsTheRest(t *testing.T) {
 	b := newBench(t, func(s *setup, c *shelf, w *wall) {
 		s.front.Hosted, s.view.Disabled = true, []string{"demo"}
 		w.ready.Scrub = wire.Scrub{State: "failed", Reason: "EPERM"}
-		c.problems = []Problem{{"/x", "no-skill-md", "d"}, {"/skills/plain", reasonNotPortable, "no description"}}
+		c.write("x", "a.md", "")
 	})
 	text := b.legacy(t, "{}").tool(toolList, "{}").text()
-	has(t, text, `"disabled":true`, `"problems":[{"path":"/x"`, `"notPortable":[{"path":"/skills/plain","reason":"not-portable"`,
+	has(t, text, `"disabled":true`, `"problems":[{"path":"`+b.shelf.root+`/x"`, `"notPortable":[{"path":"`+b.shelf.root+`/plain","reason":"not-portable"`,
 		`{"path":"/proc/self/environ","reason":"environ-unscrubbed","detail":"`, "MCP_SKILL_ALLOW_UNSCRUBBED=1")
 	var got struct {
-		Problems []Problem
+		Problems []catalog.Problem
 		Skills   []struct {
 			Name       string
 			Scripts    []any
@@ -70,15 +72,14 @@ func TestListReportsTheRest(t *testing.T) {
 }
 
 func TestAListOfAnyLengthFitsAMessage(t *testing.T) {
-	c := &shelf{}
-	for i := range 300 {
-		c.put(Skill{Name: fmt.Sprintf("s%d", i), Description: text(strings.Repeat("\x01\"", 20_000))}, map[string]string{"SKILL.md": ""})
-		c.problems = append(c.problems, Problem{"/" + strings.Repeat("é", 3000), "no-skill-md", strings.Repeat("\\", 9000)})
+	c := newShelf(t)
+	for i := range 170 {
+		c.put(fmt.Sprintf("s%d", i), `description: "`+strings.Repeat(`\x01\"`, 9_000)+"\"\n"+strings.Repeat("é", 400)+": 1\n", "", nil)
 	}
-	b := newBench(t, func(s *setup, _ *shelf, _ *wall) { s.view.Catalog = c })
+	b := newBench(t, func(s *setup, _ *shelf, _ *wall) { s.view.Catalog = c.scan() })
 	cl := b.legacy(t, "{}")
 	r := cl.tool(toolList, "{}")
-	if r.IsError || cl.longest > 8<<20 || len(r.object(t)["skills"].([]any)) != 300 {
+	if r.IsError || cl.longest > 8<<20 || len(r.object(t)["skills"].([]any)) != 170 {
 		t.Fatalf("%v %d", r.IsError, cl.longest)
 	}
 	has(t, r.object(t)["note"].(string), "are cut")
@@ -86,12 +87,12 @@ func TestAListOfAnyLengthFitsAMessage(t *testing.T) {
 
 func TestLoad(t *testing.T) {
 	b := newBench(t, func(s *setup, c *shelf, _ *wall) {
-		c.skills[1].Truncated = true
+		c.put("plain", "", strings.Repeat("Hello.\n", 40_000), nil)
 		s.front.Grants = grant.Grants{From: grant.FromVariable, Rows: []grant.Row{{Skill: "demo", Script: "scripts/a.js"}, {Skill: "demo", Script: "scripts/c.py"}}}
 	})
 	c := b.legacy(t, "{}")
-	want := `{"name":"demo","description":"Counts things.","whenToUse":"When counting.","source":"/skills","body":"\n# Title\n","truncated":false,` +
-		`"files":[{"path":"SKILL.md","size":28},{"path":"docs/a b.md","size":1},{"path":"scripts/a.js","size":1},{"path":"scripts/b.js","size":1},{"path":"scripts/c.py","size":1}],` +
+	want := `{"name":"demo","description":"Counts things.","whenToUse":"When counting.","source":"` + b.shelf.root + `","body":"\n# Title\n","truncated":false,` +
+		`"files":[{"path":"SKILL.md","size":` + fmt.Sprint(len("---\nname: demo\n"+demoFront+"---\n\n# Title\n")) + `},{"path":"docs/a b.md","size":1},{"path":"scripts/a.js","size":1},{"path":"scripts/b.js","size":1},{"path":"scripts/c.py","size":1}],` +
 		`"scripts":[{"script":"scripts/a.js","interpreter":"node","runnableHere":true},{"script":"scripts/c.py","interpreter":"python3","runnableHere":false}]}`
 	if r := c.tool(toolLoad, `{"name":"demo"}`); r.text() != want {
 		t.Errorf("got  %s\nwant %s", r.text(), want)
@@ -102,13 +103,14 @@ func TestLoad(t *testing.T) {
 }
 
 func TestAManifestOfAnyLengthFitsAMessage(t *testing.T) {
-	c := &shelf{}
-	files := map[string]string{"SKILL.md": ""}
-	for i := range 2000 {
-		files[fmt.Sprintf("%04d%s", i, strings.Repeat("\x01", 1000))] = ""
+	c := newShelf(t)
+	files := map[string]string{}
+	part := strings.Repeat("\x01", 240)
+	for i := range 1999 {
+		files[part+"/"+part+"/"+part+"/"+fmt.Sprintf("%04d%s", i, part)] = ""
 	}
-	c.put(Skill{Name: "long", Body: "b"}, files)
-	b := newBench(t, func(s *setup, _ *shelf, _ *wall) { s.view.Catalog = c })
+	c.put("long", "", "b", files)
+	b := newBench(t, func(s *setup, _ *shelf, _ *wall) { s.view.Catalog = c.scan() })
 	cl := b.legacy(t, "{}")
 	r := cl.tool(toolLoad, `{"name":"long"}`)
 	if r.IsError || cl.longest > 8<<20 {
@@ -136,11 +138,12 @@ func TestAManifestOfAnyLengthFitsAMessage(t *testing.T) {
 
 func TestFiles(t *testing.T) {
 	b := newBench(t, func(_ *setup, c *shelf, _ *wall) {
-		f := c.files["demo"]
-		f["bin"], f["nul.txt"], f["bad.md"], f["empty"] = "\xff\x00", "a\x00b", "a\xffb", ""
-		f["long.txt"] = strings.Repeat("x", maxFile-1) + "éé"
-		f["exact.json"] = strings.Repeat("y", maxFile)
-		f["dir.d/noext"], f["a.PNG"], f["x.constructor"] = "1", "2", "3"
+		for p, text := range map[string]string{
+			"bin": "\xff\x00", "nul.txt": "a\x00b", "bad.md": "a\xffb", "empty": "", "long.txt": strings.Repeat("x", catalog.MaxRead-1) + "éé",
+			"exact.json": strings.Repeat("y", catalog.MaxRead), "dir.d/noext": "1",
+		} {
+			c.write("demo", p, text)
+		}
 	})
 	c := b.legacy(t, "{}")
 	r := c.tool(toolFile, `{"name":"demo","paths":["docs/a b.md","bin","nul.txt","bad.md","empty","../x","dir.d/noext","docs/a b.md"]}`)
@@ -150,7 +153,7 @@ func TestFiles(t *testing.T) {
 		`{"path":"nul.txt","size":3,"mediaType":"text/plain","encoding":"base64","truncated":false,"content":"YQBi"},` +
 		`{"path":"bad.md","size":3,"mediaType":"text/markdown","encoding":"base64","truncated":false,"content":"Yf9i"},` +
 		`{"path":"empty","size":0,"mediaType":"application/octet-stream","encoding":"utf-8","truncated":false,"content":""},` +
-		`{"path":"../x","error":"\"../x\" is not a file in this skill"},` +
+		`{"path":"../x","error":"\"../x\" is not usable: it has a \"..\" segment"},` +
 		`{"path":"dir.d/noext","size":1,"mediaType":"application/octet-stream","encoding":"utf-8","truncated":false,"content":"1"},` +
 		`{"path":"docs/a b.md","size":1,"mediaType":"text/markdown","encoding":"utf-8","truncated":false,"content":"x"}]}`
 	if r.text() != want {
@@ -158,7 +161,7 @@ func TestFiles(t *testing.T) {
 	}
 	o := c.tool(toolFile, `{"name":"demo","paths":["long.txt","exact.json"]}`).object(t)["files"].([]any)
 	long, exact := o[0].(map[string]any), o[1].(map[string]any)
-	if long["encoding"] != "utf-8" || long["truncated"] != true || len(long["content"].(string)) != maxFile-1 || exact["truncated"] != false {
+	if long["encoding"] != "utf-8" || long["truncated"] != true || len(long["content"].(string)) != catalog.MaxRead-1 || exact["truncated"] != false {
 		t.Error("the cut splits a character, or exactly 1 MiB is cut")
 	}
 	has(t, long["truncationNote"].(string), "1048576", "1048579")
@@ -174,11 +177,11 @@ func TestFiles(t *testing.T) {
 }
 
 func TestALegalBatchIsNeverRefusedForItsCharacters(t *testing.T) {
-	for name, unit := range map[string]string{"control": "\x01", "quotes": `"`, "separators": "\u2028", "newlines": "\n", "mixed": "\x01aé\"\\\u2029"} {
+	for name, unit := range map[string]string{"control": "\x01", "quotes": `"`, "separators": "\u2028", "newlines": "\n", "markup": "<&>", "mixed": "\x01aé\"\\\u2029"} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, func(_ *setup, c *shelf, _ *wall) {
 				for i := range 4 {
-					c.files["demo"][fmt.Sprint(i)] = strings.Repeat(unit, maxFile/len(unit))
+					c.write("demo", fmt.Sprint(i), strings.Repeat(unit, catalog.MaxRead/len(unit)))
 				}
 			})
 			c := b.legacy(t, "{}")
@@ -199,7 +202,7 @@ func TestALegalBatchIsNeverRefusedForItsCharacters(t *testing.T) {
 				} else {
 					texts++
 				}
-				if got != strings.Repeat(unit, maxFile/len(unit)) {
+				if got != strings.Repeat(unit, catalog.MaxRead/len(unit)) {
 					t.Fatal("other bytes")
 				}
 			}
@@ -222,13 +225,13 @@ func TestPathsOfAnyLengthFitAMessage(t *testing.T) {
 
 func TestResources(t *testing.T) {
 	b := newBench(t, func(_ *setup, c *shelf, _ *wall) {
-		files := map[string]string{"SKILL.md": "m"}
+		files := map[string]string{}
 		for _, p := range []string{"two words.md", "# notes.ini", "q?.md", "説明.md", "tab\there.md", "new\nline.md", "a&b=c.md", "[x].xml", "~t", "bin"} {
 			files[p] = p
 		}
 		files["bin"] = "\xff"
-		files["long"] = strings.Repeat("é", maxFile)
-		c.put(Skill{Name: "odd", Description: text("Odd.")}, files)
+		files["long"] = strings.Repeat("é", catalog.MaxRead)
+		c.put("odd", "description: Odd.\n", "", files)
 	})
 	c := b.legacy(t, "{}")
 	var list struct {
@@ -269,13 +272,17 @@ func TestResources(t *testing.T) {
 				t.Fatal(err)
 			}
 			one := got.Contents[0]
-			switch want := b.shelf.files["odd"][path]; {
+			content, err := os.ReadFile(filepath.Join(b.shelf.root, "odd", path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch want := string(content); {
 			case path == "bin":
 				if one.Blob == nil || *one.Blob != "/w==" || one.Text != nil {
 					t.Errorf("%+v", one)
 				}
 			case path == "long":
-				if one.Meta["skill-mcp/truncated"] != true || one.Meta["skill-mcp/size"] != float64(len(want)) || len(*one.Text) != maxFile {
+				if one.Meta["skill-mcp/truncated"] != true || one.Meta["skill-mcp/size"] != float64(len(want)) || len(*one.Text) != catalog.MaxRead {
 					t.Errorf("%v", one.Meta)
 				}
 			case one.Text == nil || *one.Text != want || one.URI != u || one.Meta != nil:
@@ -302,7 +309,7 @@ func TestResources(t *testing.T) {
 }
 
 func TestPrompts(t *testing.T) {
-	b := newBench(t, func(_ *setup, c *shelf, _ *wall) { c.skills[1].Truncated = true })
+	b := newBench(t, func(_ *setup, c *shelf, _ *wall) { c.put("plain", "", strings.Repeat("Hello.\n", 40_000), nil) })
 	c := b.legacy(t, "{}")
 	want := `{"description":"Counts things. When counting.","messages":[{"role":"user","content":{"type":"text","text":"\n# Title\n"}}]}`
 	if got := string(c.ok("prompts/get", `{"name":"demo"}`)); got != want {
@@ -326,15 +333,15 @@ func TestCompletion(t *testing.T) {
 
 func TestSkillsExtension(t *testing.T) {
 	b := newBench(t, func(_ *setup, c *shelf, _ *wall) {
-		c.put(Skill{Name: "large"}, map[string]string{"SKILL.md": "m", "big": strings.Repeat("x", maxFile+1)})
-		many := map[string]string{"SKILL.md": "m"}
+		c.put("large", "description: d\n", "", map[string]string{"big": strings.Repeat("é", catalog.MaxRead)})
+		many := map[string]string{}
 		for i := range 512 {
 			many[fmt.Sprint("f", i)] = ""
 		}
-		c.put(Skill{Name: "many"}, many)
+		c.put("many", "description: d\n", "", many)
 	})
 	c := b.legacy(t, "{}")
-	has(t, string(c.ok("skills/list", "{}")), `"uri":"skill://large/SKILL.md","frontmatter":{"name":"large","description":"d"},"resources":"dynamic"`,
+	has(t, string(c.ok("skills/list", "{}")), `{"uri":"skill://large/big","digest":"sha256:`+hash(strings.Repeat("é", catalog.MaxRead/2))+`","size":1048576}`,
 		`"uri":"skill://many/SKILL.md","frontmatter":{"name":"many","description":"d"},"resources":"dynamic"`)
 	if strings.Contains(string(c.ok("skills/list", "{}")), "plain") {
 		t.Error("a skill that is not portable is listed")
@@ -345,7 +352,8 @@ func TestSkillsExtension(t *testing.T) {
 			t.Errorf("%s: %+v", bad, r)
 		}
 	}
-	want := `{"resources":[{"uri":"skill://demo/SKILL.md","name":"demo","title":"demo: SKILL.md","description":"Counts things.","mimeType":"text/markdown","size":28},` +
+	size := fmt.Sprint(len("---\nname: demo\n" + demoFront + "---\n\n# Title\n"))
+	want := `{"resources":[{"uri":"skill://demo/SKILL.md","name":"demo","title":"demo: SKILL.md","description":"Counts things.","mimeType":"text/markdown","size":` + size + `},` +
 		`{"uri":"skill://demo/docs","name":"docs","mimeType":"inode/directory"},{"uri":"skill://demo/scripts","name":"scripts","mimeType":"inode/directory"}]}`
 	if got := string(c.ok("resources/directory/read", `{"uri":"skill://demo"}`)); got != want {
 		t.Errorf("got %s", got)
@@ -383,12 +391,11 @@ func TestSkillsExtension(t *testing.T) {
 }
 
 func TestPagesOfSkills(t *testing.T) {
-	c := &shelf{}
+	c := newShelf(t)
 	for i := range 250 {
-		front, _ := json.Marshal(map[string]string{"name": fmt.Sprintf("s%03d", i), "description": strings.Repeat("d", 1+i*200)})
-		c.put(Skill{Name: fmt.Sprintf("s%03d", i), Frontmatter: front}, map[string]string{"SKILL.md": fmt.Sprint(i)})
+		c.put(fmt.Sprintf("s%03d", i), "description: d\nmetadata: {more: "+strings.Repeat("d", 1+i*200)+"}\n", "", nil)
 	}
-	b := newBench(t, func(s *setup, _ *shelf, _ *wall) { s.view.Catalog, s.front = c, config.Front{} })
+	b := newBench(t, func(s *setup, _ *shelf, _ *wall) { s.view.Catalog = c.scan() })
 	cl := b.legacy(t, "{}")
 	at, n, pages := "", 0, 0
 	for {

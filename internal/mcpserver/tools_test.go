@@ -12,8 +12,9 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 // golden compares with testdata/name, which changes only with -update.
-func golden(t *testing.T, name string, got []byte) {
+func golden(t *testing.T, b *bench, name string, got []byte) {
 	t.Helper()
+	got = bytes.ReplaceAll(got, []byte(b.shelf.root), []byte("/skills"))
 	var pretty bytes.Buffer
 	if err := json.Indent(&pretty, got, "", "  "); err != nil {
 		t.Fatal(err)
@@ -38,16 +39,16 @@ func golden(t *testing.T, name string, got []byte) {
 func TestGoldenSurfaces(t *testing.T) {
 	b := newBench(t, nil)
 	c := b.open(t)
-	golden(t, "initialize.json", c.ok("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`))
-	golden(t, "tools_list.json", c.ok("tools/list", "{}"))
-	golden(t, "prompts_list.json", c.ok("prompts/list", "{}"))
-	golden(t, "resources_list.json", c.ok("resources/list", "{}"))
-	golden(t, "templates_list.json", c.ok("resources/templates/list", "{}"))
-	golden(t, "skills_list.json", c.ok("skills/list", "{}"))
-	golden(t, "skill_list.json", []byte(c.tool(toolList, "{}").text()))
+	golden(t, b, "initialize.json", c.ok("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`))
+	golden(t, b, "tools_list.json", c.ok("tools/list", "{}"))
+	golden(t, b, "prompts_list.json", c.ok("prompts/list", "{}"))
+	golden(t, b, "resources_list.json", c.ok("resources/list", "{}"))
+	golden(t, b, "templates_list.json", c.ok("resources/templates/list", "{}"))
+	golden(t, b, "skills_list.json", c.ok("skills/list", "{}"))
+	golden(t, b, "skill_list.json", []byte(c.tool(toolList, "{}").text()))
 	m := b.stateless(t, "{}")
-	golden(t, "discover.json", m.ok("server/discover", ""))
-	golden(t, "skills_list_modern.json", m.ok("skills/list", ""))
+	golden(t, b, "discover.json", m.ok("server/discover", ""))
+	golden(t, b, "skills_list_modern.json", m.ok("skills/list", ""))
 }
 
 func TestBudgets(t *testing.T) {
@@ -67,7 +68,7 @@ func TestBudgets(t *testing.T) {
 }
 
 func TestWithoutSkillsOnlyToolsAreAdvertised(t *testing.T) {
-	b := newBench(t, func(s *setup, _ *shelf, _ *wall) { s.view.Catalog = &shelf{} })
+	b := newBench(t, func(s *setup, _ *shelf, _ *wall) { s.view.Catalog = newShelf(t).scan() })
 	var got struct{ Capabilities map[string]any }
 	c := b.open(t)
 	if err := json.Unmarshal(c.ok("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`), &got); err != nil {

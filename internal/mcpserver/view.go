@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"skill-mcp/internal/catalog"
 	"skill-mcp/internal/grant"
 	"skill-mcp/internal/wire"
 )
@@ -15,7 +16,7 @@ import (
 // View is what is served at one time: a catalog and what the owner switched
 // off. It is swapped whole; a call that began keeps the one it began with.
 type View struct {
-	Catalog  Catalog
+	Catalog  *catalog.Catalog
 	Disabled []string     // names of skills that must not run
 	MCP      Dependencies // nil: no skill needs MCP servers
 }
@@ -23,7 +24,6 @@ type View struct {
 // view adds what is derived from a View once.
 type view struct {
 	View
-	byName   map[string]*Skill
 	disabled map[string]bool
 
 	mu       sync.Mutex
@@ -32,10 +32,7 @@ type view struct {
 
 // newView derives the indexes.
 func newView(v View) *view {
-	out := &view{View: v, byName: map[string]*Skill{}, disabled: map[string]bool{}}
-	for _, s := range v.Catalog.Skills() {
-		out.byName[s.Name] = s
-	}
+	out := &view{View: v, disabled: map[string]bool{}}
 	for _, n := range v.Disabled {
 		out.disabled[n] = true
 	}
@@ -43,12 +40,12 @@ func newView(v View) *view {
 }
 
 // find gives a served skill or a refusal that lists what there is.
-func (v *view) find(name string) (*Skill, error) {
-	if s, ok := v.byName[name]; ok {
+func (v *view) find(name string) (*catalog.Skill, error) {
+	if s := v.Catalog.Skill(name); s != nil {
 		return s, nil
 	}
-	names := make([]string, 0, len(v.byName))
-	for _, s := range v.Catalog.Skills() {
+	names := make([]string, 0, len(v.Catalog.Skills))
+	for _, s := range v.Catalog.Skills {
 		names = append(names, s.Name)
 	}
 	if len(names) == 0 {
@@ -59,7 +56,7 @@ func (v *view) find(name string) (*Skill, error) {
 
 // effective is one declared script and what the owner and this host make of it.
 type effective struct {
-	Script
+	catalog.Script
 	granted  bool
 	env      []string // declared, granted and not reserved
 	runnable bool
@@ -67,9 +64,9 @@ type effective struct {
 }
 
 // scripts judges every declared script of a skill, in declaration order.
-func (s *Server) scripts(v *view, sk *Skill, ready wire.Ready) []effective {
-	out := make([]effective, 0, len(sk.Scripts))
-	for _, d := range sk.Scripts {
+func (s *Server) scripts(v *view, sk *catalog.Skill, ready wire.Ready) []effective {
+	out := make([]effective, 0, len(sk.Declaration.Scripts))
+	for _, d := range sk.Declaration.Scripts {
 		e := effective{Script: d}
 		e.env, e.granted = s.deps.Front.Grants.Allows(sk.Name, d.Path, d.Env)
 		if v.disabled[sk.Name] {
@@ -101,11 +98,11 @@ func unrunnable(name string, ready wire.Ready) string {
 }
 
 // grantProblems reports what the owner's rows cannot mean here.
-func (s *Server) grantProblems(v *view) []Problem {
+func (s *Server) grantProblems(v *view) []catalog.Problem {
 	g := s.deps.Front.Grants
-	var out []Problem
+	var out []catalog.Problem
 	add := func(format string, a ...any) {
-		out = append(out, Problem{Path: "MCP_SKILL_RUN", Reason: "grant", Detail: fmt.Sprintf(format, a...)})
+		out = append(out, catalog.Problem{Path: "MCP_SKILL_RUN", Reason: catalog.GrantProblem, Detail: fmt.Sprintf(format, a...)})
 	}
 	for _, n := range g.Notes {
 		add("%s", n)
@@ -114,19 +111,19 @@ func (s *Server) grantProblems(v *view) []Problem {
 		return out
 	}
 	for _, r := range g.Rows {
-		sk, ok := v.byName[r.Skill]
-		if !ok {
+		sk := v.Catalog.Skill(r.Skill)
+		if sk == nil {
 			add("the row for script %s names the skill %s, which is not served; it grants nothing", quoted(r.Script), quoted(r.Skill))
 			continue
 		}
-		i := slices.IndexFunc(sk.Scripts, func(d Script) bool { return d.Path == r.Script })
+		i := slices.IndexFunc(sk.Declaration.Scripts, func(d catalog.Script) bool { return d.Path == r.Script })
 		if i < 0 {
 			add("the skill %s does not declare the script %s; the row grants nothing", quoted(r.Skill), quoted(r.Script))
 			continue
 		}
 		var unasked []string
 		for _, n := range r.Env {
-			if !slices.Contains(sk.Scripts[i].Env, n) && !slices.Contains(unasked, n) {
+			if !slices.Contains(sk.Declaration.Scripts[i].Env, n) && !slices.Contains(unasked, n) {
 				unasked = append(unasked, n)
 			}
 		}
@@ -140,12 +137,12 @@ func (s *Server) grantProblems(v *view) []Problem {
 
 // scrubBlocked says why no script may run at all: the environment this server
 // was started with could not be wiped, and a hosted server must not risk it.
-func (s *Server) scrubBlocked(ready wire.Ready) (Problem, bool) {
+func (s *Server) scrubBlocked(ready wire.Ready) (catalog.Problem, bool) {
 	if ready.Scrub.State != "failed" || !s.deps.Front.Hosted || s.deps.Front.AllowUnscrubbed {
-		return Problem{}, false
+		return catalog.Problem{}, false
 	}
-	return Problem{
-		Path: "/proc/self/environ", Reason: "environ-unscrubbed",
+	return catalog.Problem{
+		Path: "/proc/self/environ", Reason: catalog.EnvironUnscrubbed,
 		Detail: fmt.Sprintf("the exec-time environ of this server could not be wiped (%s), so a script could read its variables; "+
 			"no script runs. The owner can accept this with MCP_SKILL_ALLOW_UNSCRUBBED=1", ready.Scrub.Reason),
 	}, true
