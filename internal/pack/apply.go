@@ -63,7 +63,7 @@ func (a *Applied) Failed() int {
 // choices. With neither, a preview of one candidate means that one. The error
 // is a *Refusal when nothing was tried.
 func (im *Importer) Apply(ctx context.Context, unsafeToken string, choices []Choice, all bool) (*Applied, error) {
-	l, err := im.Store.Lock(ctx)
+	l, err := lock(ctx, im.Store)
 	if err != nil {
 		return nil, err
 	}
@@ -276,9 +276,6 @@ func (a *applier) decide(item *recordItem, c Choice, installed []Installed) (Res
 			}
 			return res, itemf(CodeNameTaken, "%s is there and was not imported; it is never overwritten", archive.Shown(s.ID))
 		}
-	}
-	if slices.Contains(a.im.Builtin, item.Name) {
-		return res, itemf(CodeNameTaken, "%s is the name of a built-in skill", archive.Shown(item.Name))
 	}
 	return res, nil
 }

@@ -77,7 +77,6 @@ type Importer struct {
 	Owner    string // who asks; a token is bound to it
 	Version  string // of this program, for provenance
 	GitHub   GitHub
-	Builtin  []string         // names of skills that belong to the product
 	Now      func() time.Time // the clock; time.Now when nil
 	Progress func(Step)       // called often; nil for none
 }

@@ -34,7 +34,7 @@ func (v *viewer) relate(ctx context.Context, c *Candidate, records []FileRecord)
 	case c.ReplaceableID != "":
 		c.Action = ActionUpdate
 		return v.update(ctx, c, named[0], records)
-	case holder != nil || slices.Contains(v.im.Builtin, c.InstallName):
+	case holder != nil:
 		c.Action = ActionConflict
 		c.add(warnf(CodeNameTaken, "a skill named %s is there that was not imported; it is never overwritten", archive.Shown(c.InstallName)))
 	default:

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"skill-mcp/internal/archive/ziptest"
 )
@@ -399,7 +400,7 @@ func TestB29And30And34UnsafeNames(t *testing.T) {
 			t.Errorf("%q in a skill: %s", name, c.codes())
 		}
 		for _, d := range c.Diagnostics {
-			if strings.ContainsAny(d.Message+d.Path, "\x00\n\x1b\u202e\xff") {
+			if strings.ContainsAny(d.Message+d.Path, "\x00\n\x1b\u202e") || !utf8.ValidString(d.Message+d.Path) {
 				t.Errorf("%q is shown as %q", name, d.Path)
 			}
 		}

@@ -45,6 +45,16 @@ type recordItem struct {
 	Why        string `json:"why,omitempty"` // why it is not importable
 }
 
+// lockWait is how long another process may hold the store before a command
+// gives up.
+const lockWait = 30 * time.Second
+
+func lock(ctx context.Context, s *store.Store) (*store.Lock, error) {
+	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	return s.Lock(ctx)
+}
+
 func hashText(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])
@@ -74,7 +84,7 @@ func (im *Importer) remember(ctx context.Context, src *source, p *Preview, revis
 		}
 		r.Items = append(r.Items, item)
 	}
-	l, err := im.Store.Lock(ctx)
+	l, err := lock(ctx, im.Store)
 	if err != nil {
 		return err
 	}

@@ -19,14 +19,15 @@ import (
 type Users func(skillID string) ([]string, error)
 
 // Uninstall removes an imported skill. Refused are skills that were not
-// imported, that belong to the product, or that something refers to.
-func Uninstall(ctx context.Context, s *store.Store, into, unsafeID string, builtin []string, users Users) error {
-	l, err := s.Lock(ctx)
+// imported (built in, or made by hand), whose names belong to the product, or
+// that something refers to.
+func Uninstall(ctx context.Context, s *store.Store, into, unsafeID string, users Users) error {
+	l, err := lock(ctx, s)
 	if err != nil {
 		return err
 	}
 	defer l.Unlock()
-	if err := mayRemove(into, unsafeID, builtin, users); err != nil {
+	if err := mayRemove(into, unsafeID, users); err != nil {
 		return err
 	}
 	tx, err := l.Begin("uninstall " + unsafeID)
@@ -39,7 +40,7 @@ func Uninstall(ctx context.Context, s *store.Store, into, unsafeID string, built
 	return tx.Commit()
 }
 
-func mayRemove(into, unsafeID string, builtin []string, users Users) error {
+func mayRemove(into, unsafeID string, users Users) error {
 	root, err := os.OpenRoot(into)
 	if err != nil {
 		return fmt.Errorf("open the folder of skills: %w", err)
@@ -50,11 +51,11 @@ func mayRemove(into, unsafeID string, builtin []string, users Users) error {
 		return err
 	}
 	defer folder.Close()
-	if slices.Contains(builtin, unsafeID) || reservedName(unsafeID) {
-		return refuse(CodeProtected, "leave it out of the grant to keep it from running", "%s is a built-in skill", archive.Shown(unsafeID))
+	if reservedName(unsafeID) {
+		return refuse(CodeProtected, "leave it out of the grant to keep it from running", "%s belongs to the product", archive.Shown(unsafeID))
 	}
 	if _, err := readProvenance(folder); errors.Is(err, fs.ErrNotExist) {
-		return refuse(CodeNotImported, "remove its folder by hand", "%s was not imported by this program", archive.Shown(unsafeID))
+		return refuse(CodeNotImported, "remove its folder by hand", "%s was not imported: it is built in or was made by hand", archive.Shown(unsafeID))
 	} else if err != nil {
 		return err
 	}
