@@ -3,6 +3,7 @@ package catalog
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -23,7 +24,7 @@ func skillsIn(dir string) []string {
 		return nil
 	}
 	defer t.close()
-	entries, _, err := t.list(".", 0)
+	entries, _, err := t.list(".", false)
 	if err != nil {
 		return nil
 	}
@@ -33,6 +34,7 @@ func skillsIn(dir string) []string {
 			out = append(out, path)
 		}
 	}
+	slices.Sort(out)
 	return out
 }
 

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -150,10 +151,11 @@ func (d *discovery) parent(r *rootScan, dir string) error {
 		return err
 	}
 	defer t.close()
-	entries, whole, err := t.list(".", 0)
+	entries, whole, err := t.list(".", false)
 	if err != nil {
 		return err
 	}
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	if !whole {
 		r.aside.add(dir, FileLimit, "more than %d entries; the rest is not scanned", maxEntries)
 	}

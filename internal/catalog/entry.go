@@ -1,7 +1,5 @@
 package catalog
 
-import "io/fs"
-
 // entryKind is what a directory entry is, without following links.
 type entryKind uint8
 
@@ -14,10 +12,19 @@ const (
 
 // entry is one name in a directory.
 type entry struct {
-	name string
+	name string // the part of path behind the last "/"
+	path string // relative to the tree, with "/"
 	kind entryKind
 	size int64  // of a file, when sizes were asked for
 	id   fileID // as size; zero where the system gives none
+}
+
+// below gives what goes before the names in a directory of a tree.
+func below(rel string) string {
+	if rel == "." {
+		return ""
+	}
+	return rel + "/"
 }
 
 // fileID is the same for two looks at a file whose content has not changed
@@ -31,15 +38,3 @@ type fileID struct {
 // not grow with it. Thirty times what a bundle may hold is room enough to sort
 // the names first.
 const maxEntries = 64 << 10
-
-func kindOf(m fs.FileMode) entryKind {
-	switch {
-	case m.IsRegular():
-		return fileEntry
-	case m.IsDir():
-		return dirEntry
-	case m&fs.ModeSymlink != 0:
-		return linkEntry
-	}
-	return otherEntry
-}

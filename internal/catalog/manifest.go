@@ -38,52 +38,84 @@ type walk struct {
 // run walks. It gives what kind of thing went over the limit, or "".
 func (w *walk) run(ctx context.Context) (over string, err error) {
 	queue := []string{"."}
-	for dirs := 0; len(queue) > 0; {
+	dirs := 0
+	for len(queue) > 0 {
 		if err := ctx.Err(); err != nil {
 			return "", err
 		}
-		dir := queue[0]
-		queue = queue[1:]
-		entries, whole, err := w.tree.list(dir, w.limit-len(w.files))
+		entries, whole, err := w.tree.list(queue[0], true)
 		if err != nil {
-			w.tell(UnreadablePath, dir)
-			continue
+			w.tell(UnreadablePath, queue[0])
 		}
-		if !whole {
+		queue = queue[1:]
+		if !whole && err == nil {
 			over = "entries in one directory"
 		}
-		for _, e := range entries {
-			path := e.name
-			if dir != "." {
-				path = dir + "/" + e.name
-			}
-			if (e.kind == fileEntry || e.kind == dirEntry) && !w.unusable && pathFault(path) != "" {
-				w.tell(UnusablePath, path+kindMark[e.kind])
-				continue
-			}
-			switch e.kind {
-			case linkEntry:
-				if len(w.links) == w.limit {
-					return "links", nil
-				}
-				w.links = append(w.links, path)
-			case dirEntry:
+		// Order matters for what comes first when a limit is reached, and for
+		// directories, as they are reported in it.
+		if len(w.files)+len(entries) > w.limit || !w.onlyFiles(entries) {
+			slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+		}
+		for i := range entries {
+			e := &entries[i]
+			if e.kind == dirEntry && w.usable(e) {
 				if dirs++; dirs > w.limit {
 					return "directories", nil
 				}
-				queue = append(queue, path)
-			case fileEntry:
-				if len(w.files) == w.limit {
-					return "files", nil
-				}
-				w.files = append(w.files, File{path, e.size})
-				if w.identify {
-					w.ids = append(w.ids, e.id)
-				}
+				queue = append(queue, e.path)
+			} else if kind := w.take(e); kind != "" {
+				return kind, nil
 			}
 		}
 	}
 	return over, nil
+}
+
+// onlyFiles reports whether entries are files with usable names.
+func (w *walk) onlyFiles(entries []entry) bool {
+	for i := range entries {
+		if entries[i].kind != fileEntry || !w.unusable && nameFault(&entries[i]) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// usable reports whether the name of a file or directory may be listed, and
+// tells of it when not.
+func (w *walk) usable(e *entry) bool {
+	if w.unusable || nameFault(e) == "" {
+		return true
+	}
+	w.tell(UnusablePath, e.path+kindMark[e.kind])
+	return false
+}
+
+// nameFault is pathFault for an entry whose directory is known to be usable.
+func nameFault(e *entry) string {
+	if len(e.path) > maxPathUnits {
+		return pathFault(e.path)
+	}
+	return pathFault(e.name)
+}
+
+// take takes in a file or link. It gives what went over the limit, or "".
+func (w *walk) take(e *entry) (over string) {
+	switch {
+	case e.kind == linkEntry && len(w.links) == w.limit:
+		return "links"
+	case e.kind == linkEntry:
+		w.links = append(w.links, e.path)
+	case e.kind == fileEntry && w.usable(e):
+		if len(w.files) == w.limit {
+			return "files"
+		}
+		w.files = append(w.files, File{e.path, e.size})
+		if w.identify {
+			w.ids = append(w.ids, e.id)
+		}
+	}
+	return ""
 }
 
 // kindMark ends the path of a directory when it is told of.

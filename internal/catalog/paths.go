@@ -49,7 +49,9 @@ func pathFault(p string) string {
 	case !utf8.ValidString(p):
 		return "it is not UTF-8"
 	}
-	for segment := range strings.SplitSeq(p, "/") {
+	for rest, more := p, true; more; {
+		var segment string
+		segment, rest, more = strings.Cut(rest, "/")
 		switch {
 		case segment == "":
 			return `it has an empty segment ("/" first, last or twice)`

@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 )
 
 // tree is an open directory whose subdirectories are listed without leaving it.
@@ -42,9 +40,9 @@ func (t *tree) openFile(rel string) (*os.File, error) {
 func (t *tree) readlink(rel string) (string, error) { return t.root.Readlink(filepath.FromSlash(rel)) }
 
 // list gives the entries of a directory below (rel is "." for the tree itself)
-// in byte order of their names, with the sizes of the first files. whole is
-// false when the directory holds more than maxEntries.
-func (t *tree) list(rel string, sizes int) (out []entry, whole bool, err error) {
+// in no order. sizes asks for the sizes of files. whole is false when the
+// directory holds more than maxEntries.
+func (t *tree) list(rel string, sizes bool) (out []entry, whole bool, err error) {
 	f, err := t.root.Open(filepath.FromSlash(rel))
 	if err != nil {
 		return nil, false, err
@@ -54,16 +52,26 @@ func (t *tree) list(rel string, sizes int) (out []entry, whole bool, err error) 
 	if err != nil && err != io.EOF {
 		return nil, false, err
 	}
-	slices.SortFunc(names, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, d := range names {
-		e := entry{name: d.Name(), kind: kindOf(d.Type())}
-		if sizes > 0 && e.kind == fileEntry {
+		e := entry{name: d.Name(), path: below(rel) + d.Name(), kind: kindOf(d.Type())}
+		if sizes && e.kind == fileEntry {
 			if info, err := d.Info(); err == nil {
 				e.size = info.Size()
 			}
-			sizes--
 		}
 		out = append(out, e)
 	}
 	return out, len(names) <= maxEntries, nil
+}
+
+func kindOf(m fs.FileMode) entryKind {
+	switch {
+	case m.IsRegular():
+		return fileEntry
+	case m.IsDir():
+		return dirEntry
+	case m&fs.ModeSymlink != 0:
+		return linkEntry
+	}
+	return otherEntry
 }
