@@ -227,7 +227,7 @@ func preflight(l policy.Limits) string {
 func (m *monitor) checkFence(a *approved) *wire.Refused {
 	a.fence = m.report(a.network)
 	for _, r := range a.fence.Missing() {
-		if r.Layer != report.Environ {
+		if r.Layer != report.Environ && r.Got != report.NotAsked { // has no place in this network mode
 			return missing(a.fence.Policy, r)
 		}
 	}

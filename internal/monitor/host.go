@@ -13,6 +13,7 @@ import (
 type host interface {
 	Report(policy.Policy, policy.Network) report.Fence
 	Sweep() []string
+	Spare(pid int)
 	Start(fence.Spec) (run, error)
 	Close() error
 }

@@ -24,7 +24,8 @@ import (
 const versionWait = 5 * time.Second
 
 // interpreter is one entry of the closed set, looked up once. Its program is
-// complete when the constructor returns; version and reason when known is closed.
+// complete when the constructor returns; version and reason when known is
+// closed, some time after ask.
 type interpreter struct {
 	entry policy.Interpreter
 	prog  fence.Program
@@ -34,28 +35,32 @@ type interpreter struct {
 	reason  string // why it cannot run
 }
 
-// newInterpreter resolves an entry on the server's PATH and asks for its
-// version beside. done is called when no child of the question is left.
-func newInterpreter(entry policy.Interpreter, path string, done func()) *interpreter {
+// newInterpreter resolves an entry on the server's PATH.
+func newInterpreter(entry policy.Interpreter, path string) *interpreter {
 	i := &interpreter{entry: entry, known: make(chan struct{})}
-	prog, err := resolve(entry, path)
-	if err != nil {
+	var err error
+	if i.prog, err = resolve(entry, path); err != nil {
 		i.reason = err.Error()
-		close(i.known)
-		done()
-		return i
 	}
-	i.prog = prog
+	return i
+}
+
+// ask starts the question for the version and does not wait for the answer.
+// started is told the pid of the child that answers.
+func (i *interpreter) ask(started func(pid int)) {
+	if i.reason != "" {
+		close(i.known)
+		return
+	}
+	answer := askVersion(i.prog.Path, started)
 	go func() {
-		defer done()
 		defer close(i.known)
-		i.version = askVersion(prog.Path)
-		i.reason = entry.Accepts(i.version)
+		i.version = answer()
+		i.reason = i.entry.Accepts(i.version)
 		if i.reason == "" {
-			i.reason = checkPin(prog.File, entry.SHA256)
+			i.reason = checkPin(i.prog.File, i.entry.SHA256)
 		}
 	}()
-	return i
 }
 
 // state describes the entry. What the policy does not bound is not waited for.
@@ -158,20 +163,28 @@ func checkPin(f *os.File, pin string) string {
 	return ""
 }
 
-// askVersion runs the program with --version and nothing of the environment.
-// Any failure leaves the version unknown.
-func askVersion(path string) string {
+// askVersion runs the program with --version and nothing of the environment,
+// and returns what waits for its answer. Any failure leaves the version unknown.
+func askVersion(path string, started func(pid int)) (answer func() string) {
 	ctx, cancel := context.WithTimeout(context.Background(), versionWait)
-	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.Env = []string{}
 	cmd.Dir = string(filepath.Separator)
 	var out bytes.Buffer
 	cmd.Stdout = &limited{&out, 4 << 10}
-	if cmd.Run() != nil {
-		return ""
+	cmd.WaitDelay = time.Second // a child that left its pipe to another
+	if cmd.Start() != nil {
+		cancel()
+		return func() string { return "" }
 	}
-	return firstNumber(out.String())
+	started(cmd.Process.Pid)
+	return func() string {
+		defer cancel()
+		if cmd.Wait() != nil {
+			return ""
+		}
+		return firstNumber(out.String())
+	}
 }
 
 // limited keeps the first n bytes of what is written and drops the rest.

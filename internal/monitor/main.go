@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"sync/atomic"
 	"syscall"
 
 	"skill-mcp/internal/grant"
@@ -28,7 +27,6 @@ type monitor struct {
 	roots   []place // same order as boot.Roots; no file = could not be opened
 	states  []wire.RootState
 	interps []*interpreter
-	probing atomic.Int64 // questions for a version under way
 	host    host
 	fences  map[policy.Network]report.Fence
 	conn    *wire.Conn
@@ -68,6 +66,9 @@ func (m *monitor) main(socket io.ReadWriteCloser, boot io.ReadCloser) error {
 		return err
 	}
 	defer m.close()
+	for _, i := range m.interps {
+		i.ask(m.host.Spare) // after the probe, so that it is not in its way
+	}
 	m.conn, m.frames = wire.NewConn(wire.Monitor, socket), make(chan frame)
 	if err := m.hello(); err != nil {
 		return err
@@ -94,11 +95,10 @@ func (m *monitor) read(boot io.ReadCloser) error {
 	return nil
 }
 
-// resolve looks the closed set up; versions come in beside.
+// resolve looks the closed set up.
 func (m *monitor) resolve() {
 	for _, e := range m.boot.Policy.Interpreters {
-		m.probing.Add(1)
-		m.interps = append(m.interps, newInterpreter(e, m.env["PATH"], func() { m.probing.Add(-1) }))
+		m.interps = append(m.interps, newInterpreter(e, m.env["PATH"]))
 	}
 }
 

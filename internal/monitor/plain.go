@@ -48,6 +48,9 @@ func (plainHost) Sweep() (notes []string) {
 	return notes
 }
 
+// Spare has nobody to spare: only the group of a run is ended.
+func (plainHost) Spare(int) {}
+
 // Close has nothing to give back.
 func (plainHost) Close() error { return nil }
 

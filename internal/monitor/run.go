@@ -119,9 +119,6 @@ func (m *monitor) end(r run, c *capture) tree {
 	select {
 	case last := <-closed:
 		t.ended, t.leader, t.usage, t.leftovers = true, last.leader, last.usage, last.leftovers
-		if m.probing.Load() == 0 {
-			reap()
-		}
 	case <-timer.C:
 		t.leftovers = []string{"the run is still being cleared away"}
 	}
@@ -192,6 +189,7 @@ func (m *monitor) spec(a *approved, c *capture, config []byte) fence.Spec {
 		Exec: a.interp.prog, Args: a.req.Args, Env: a.env.list,
 		DataDir: m.boot.DataDir, Stdout: c.out.w, Stderr: c.err.w, Timeout: a.timeout,
 	}
+	s.Exec.Env = nil // already in the list
 	if a.req.Config {
 		s.Config = config
 	}

@@ -48,8 +48,8 @@ func wipe() (int64, error) {
 	return end - start, nil
 }
 
-// harden makes this process unreadable for others of its user, the reaper of
-// what its children leave behind, and sees that its descriptors are not inherited.
+// harden makes this process unreadable for others of its user and the reaper
+// of what its children leave behind, so that the fence can find it.
 func harden() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("make the helper undumpable: %w", err)
@@ -61,18 +61,4 @@ func harden() error {
 		return fmt.Errorf("become the reaper of orphans: %w", err)
 	}
 	return nil
-}
-
-// reap collects orphans that ended. Precondition: no child that another
-// goroutine waits for is alive.
-func reap() {
-	for {
-		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
-		if err == unix.EINTR {
-			continue
-		}
-		if pid <= 0 {
-			return
-		}
-	}
 }

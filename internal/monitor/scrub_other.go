@@ -9,6 +9,3 @@ func scrub() wire.Scrub { return wire.Scrub{State: unsupported} }
 
 // harden has no counterpart here; the report says so layer by layer.
 func harden() error { return nil }
-
-// reap has nothing to do where orphans go to the system's init.
-func reap() {}
