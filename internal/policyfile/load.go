@@ -88,6 +88,9 @@ func Load(in Options) (Loaded, error) {
 		return Loaded{}, err
 	}
 	out.Policy = out.Policy.Resolve(in.ProxySet)
+	for i := range out.Sources {
+		out.Sources[i].Policy = out.Sources[i].Policy.Resolve(in.ProxySet)
+	}
 	if !in.Hosted {
 		return out, nil
 	}
@@ -159,7 +162,8 @@ func narrowed(in Loaded, proxySet bool) (Loaded, error) {
 	if err != nil {
 		return Loaded{}, err
 	}
-	p, notes := policy.Narrow(base.Policy.Resolve(proxySet), in.Policy)
+	base.Sources[0].Policy = base.Policy.Resolve(proxySet)
+	p, notes := policy.Narrow(base.Sources[0].Policy, in.Policy)
 	if in.File == "" && in.Policy.Name == "hosted" {
 		return Loaded{Policy: p, Sources: in.Sources}, nil
 	}
