@@ -17,6 +17,7 @@ import (
 type access struct {
 	loopback bool     // bound to a loopback address
 	hosts    []string // names the server is known by, lower case, without port
+	origins  []string // origins that may call besides those of such names
 	token    []byte   // sha256 of the bearer token; nil: none is needed
 }
 
@@ -70,6 +71,11 @@ func (a access) friendly(origin, host string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return false
+	}
+	for _, known := range a.origins {
+		if strings.EqualFold(strings.TrimSuffix(known, "/"), origin) {
+			return true
+		}
 	}
 	name := u.Hostname()
 	if a.loopback && isLoopbackName(name) {

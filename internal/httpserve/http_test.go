@@ -319,12 +319,14 @@ func TestHostAndOriginOfAServerOnANetwork(t *testing.T) {
 		{"a page on the visitor's machine", "a.example", "http://localhost:1", nil, false},
 		{"a name that was given", "a.example:80", "", []string{"a.example"}, true},
 		{"a name that was not", "b.example", "", []string{"a.example"}, false},
+		{"an origin that was given", "a.example", "https://app.example:8443", nil, true},
+		{"its other port", "a.example", "https://app.example", nil, false},
 	} {
 		r, _ := http.NewRequest("POST", "http://"+tc.host+"/mcp", nil)
 		if tc.origin != "" {
 			r.Header.Set("Origin", tc.origin)
 		}
-		if no := (access{hosts: tc.hosts}).check(r); (no == nil) != tc.ok {
+		if no := (access{hosts: tc.hosts, origins: []string{"https://app.example:8443/"}}).check(r); (no == nil) != tc.ok {
 			t.Errorf("%s: %v", tc.name, no)
 		}
 	}

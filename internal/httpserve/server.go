@@ -18,8 +18,12 @@ import (
 type Options struct {
 	// Token is the bearer token every request must show; "" means none.
 	Token string
-	// Hosts are further names the server is known by (Host and Origin).
+	// Hosts are further names the server is known by (Host, and the host of an
+	// Origin).
 	Hosts []string
+	// Origins are further origins whose pages may call, written as a browser
+	// sends them: "https://app.example:8443".
+	Origins []string
 	// Idle is how long a session may go unused; 0 is 30 minutes.
 	Idle time.Duration
 	// MaxSessions bounds the sessions of clients of the old era; 0 is 1024. The
@@ -75,7 +79,7 @@ func New(d *rpc.Dispatcher, addr net.Addr, opts Options) *Server {
 	}
 	s := &Server{
 		d: d, opts: opts, places: make(chan struct{}, maxRequests), ended: make(chan struct{}),
-		single: map[*rpc.Session]struct{}{}, access: access{hosts: opts.Hosts},
+		single: map[*rpc.Session]struct{}{}, access: access{hosts: opts.Hosts, origins: opts.Origins},
 	}
 	s.sessions = sessions{max: opts.MaxSessions, idle: opts.Idle, byID: map[string]*session{}}
 	if tcp, ok := addr.(*net.TCPAddr); ok {
