@@ -75,17 +75,30 @@ func (c *capture) started() {
 }
 
 // drain waits until both streams have ended, at most for a time that nothing
-// extends, then ends them and says whether somebody still held a pipe.
-func (c *capture) drain(most time.Duration) (held bool) {
-	timer := time.NewTimer(most)
+// extends, then ends them and says whether somebody still held a pipe. Where
+// nobody does, what is left in the pipes is finite and is read all the same: a
+// busy machine must not cost a script its last words.
+func (c *capture) drain(most, rest time.Duration) (held bool) {
+	defer c.closeAll()
+	if c.wait(most) {
+		return false
+	}
+	if held = c.out.held() || c.err.held(); held {
+		return true
+	}
+	return !c.wait(rest)
+}
+
+// wait waits for the end of both streams, at most for d.
+func (c *capture) wait(d time.Duration) bool {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-c.drained:
+		return true
 	case <-timer.C:
-		held = true
+		return false
 	}
-	c.closeAll()
-	return held
 }
 
 // closeAll closes what is open; a reader in the middle of a read ends by it.

@@ -21,3 +21,19 @@ func pipe() (r, w *os.File, err error) {
 	}
 	return os.NewFile(uintptr(p[0]), "read end"), os.NewFile(uintptr(p[1]), "write end"), nil
 }
+
+// held reports whether somebody has the write end open: a pipe without writers
+// hangs up, with or without bytes in it.
+func (s *stream) held() bool {
+	raw, err := s.r.SyscallConn()
+	if err != nil {
+		return false // closed: this process ended it
+	}
+	held := false
+	_ = raw.Control(func(fd uintptr) { // fails only when closed
+		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(p, 0)
+		held = err != nil || n == 0 || p[0].Revents&unix.POLLHUP == 0
+	})
+	return held
+}

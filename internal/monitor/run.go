@@ -104,11 +104,12 @@ type tree struct {
 }
 
 // end kills what is left of a run, drains its pipes and gives back all it
-// held. It takes at most killWait + drainWait + closeWait.
+// held. It takes at most killWait + drainWait + closeWait, and another
+// closeWait on a machine too busy to read two pipes.
 func (m *monitor) end(r run, c *capture) tree {
 	var t tree
 	t.survivors = r.Kill(killWait)
-	t.held = c.drain(drainWait)
+	t.held = c.drain(drainWait, closeWait)
 	closed := make(chan tree, 1)
 	go func() {
 		<-r.Done()
