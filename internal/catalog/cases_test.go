@@ -199,11 +199,11 @@ func (c *caseRun) skill(s *Skill, w wantSkill) {
 	if w.Source != nil && s.Source != filepath.Join(c.dir, *w.Source) {
 		c.t.Errorf("%s source: %s", s.Name, s.Source)
 	}
-	if w.Files != nil && len(s.Files) != *w.Files {
-		c.t.Errorf("%s: %d files, want %d", s.Name, len(s.Files), *w.Files)
+	if w.Files != nil && len(s.Files()) != *w.Files {
+		c.t.Errorf("%s: %d files, want %d", s.Name, len(s.Files()), *w.Files)
 	}
-	if w.Bytes != nil && s.Bytes != *w.Bytes {
-		c.t.Errorf("%s: %d bytes, want %d", s.Name, s.Bytes, *w.Bytes)
+	if w.Bytes != nil && s.Bytes() != *w.Bytes {
+		c.t.Errorf("%s: %d bytes, want %d", s.Name, s.Bytes(), *w.Bytes)
 	}
 	if w.Body != nil && s.Body != *w.Body {
 		c.t.Errorf("%s body: got %q, want %q", s.Name, s.Body, *w.Body)
@@ -216,7 +216,7 @@ func (c *caseRun) skill(s *Skill, w wantSkill) {
 	}
 	if w.Manifest != nil {
 		var paths []string
-		for _, f := range s.Files {
+		for _, f := range s.Files() {
 			paths = append(paths, f.Path)
 		}
 		if !slices.Equal(paths, w.Manifest) {

@@ -70,7 +70,7 @@ func (s *Skill) digestLines(ctx context.Context, t *tree) ([]digestLine, error) 
 	}
 	lines := make([]digestLine, len(w.files), len(w.files)+len(w.links))
 	for i, f := range w.files {
-		lines[i] = digestLine{path: f.Path, id: w.ids[i]}
+		lines[i] = digestLine{path: f, id: w.ids[i]}
 	}
 	if err := s.hashAll(ctx, t, lines); err != nil {
 		return nil, err
@@ -184,13 +184,10 @@ type ResourceDigest struct {
 // gives dynamic instead when there are too many of them, or too much in them,
 // or when one cannot be read any more.
 func (s *Skill) ResourceDigests(ctx context.Context) (all []ResourceDigest, dynamic bool) {
-	if len(s.Files) > maxResourceFiles || s.Bytes > maxResourceBytes {
+	if len(s.Paths()) > maxResourceFiles || s.Bytes() > maxResourceBytes {
 		return nil, true
 	}
-	paths := make([]string, 0, len(s.Files)+1)
-	for _, f := range s.Files {
-		paths = append(paths, f.Path)
-	}
+	paths := slices.Clone(s.Paths())
 	if !slices.Contains(paths, skillFile) {
 		paths = append(paths, skillFile)
 		slices.Sort(paths)

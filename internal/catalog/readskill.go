@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -67,12 +68,8 @@ func (s *Skill) describe() {
 // missingScripts reports the declared scripts that are no files of the bundle.
 // A link to a regular file inside the skill is one.
 func (s *Skill) missingScripts(p *problems) {
-	listed := make(map[string]bool, len(s.Files))
-	for _, f := range s.Files {
-		listed[f.Path] = true
-	}
 	for _, script := range s.Declaration.Scripts {
-		if listed[script.Path] {
+		if _, listed := slices.BinarySearch(s.Paths(), script.Path); listed {
 			continue
 		}
 		if info, err := os.Lstat(filepath.Join(s.Dir, filepath.FromSlash(script.Path))); err == nil && info.Mode()&fs.ModeSymlink != 0 {

@@ -21,9 +21,6 @@ type Skill struct {
 	// SKILL.md is longer than MaxSkillMD.
 	Body          string
 	BodyTruncated bool
-	// Files is the manifest in byte order of the paths; Bytes the sum of sizes.
-	Files []File
-	Bytes int64
 	// Declaration is what the skill asks for, not what it gets.
 	Declaration Declaration
 	// Frontmatter is the whole of it, always a map.
@@ -32,7 +29,8 @@ type Skill struct {
 	// specification; empty when it does.
 	NotPortable []string
 
-	hashes *hashCache
+	manifest manifest // see Paths, Files and Bytes
+	hashes   *hashCache
 }
 
 // Catalog is what one scan found. It never changes; it is safe for concurrent

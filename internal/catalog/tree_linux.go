@@ -123,6 +123,30 @@ func (t *tree) openSteps(rel string, flags int) (int, error) {
 // unknownEntry is an entry whose kind the file system does not tell.
 const unknownEntry entryKind = 255
 
+// sizes fills in the sizes of files. Each directory is opened once.
+func (t *tree) sizes(files []File) {
+	dirs := map[string][]int{}
+	for i, f := range files {
+		dir := path.Dir(f.Path)
+		dirs[dir] = append(dirs[dir], i)
+	}
+	for dir, all := range dirs {
+		fd, err := t.openBeneath(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NOFOLLOW)
+		if err != nil {
+			continue
+		}
+		skip := len(below(dir))
+		for _, i := range all {
+			t.path = append(append(t.path[:0], files[i].Path[skip:]...), 0)
+			e := entry{}
+			if stat(fd, &t.path[0], &e); e.kind == fileEntry {
+				files[i].Size = e.size
+			}
+		}
+		_ = unix.Close(fd)
+	}
+}
+
 // take reads the records that getdents64 has written (getdents(2), struct
 // linux_dirent64: ino 8, off 8, reclen 2, type 1, name, NUL). Files are asked
 // for their size at once, by the name in the record.

@@ -75,3 +75,12 @@ func kindOf(m fs.FileMode) entryKind {
 	}
 	return otherEntry
 }
+
+// sizes fills in the sizes of files.
+func (t *tree) sizes(files []File) {
+	for i := range files {
+		if info, err := t.root.Lstat(filepath.FromSlash(files[i].Path)); err == nil && info.Mode().IsRegular() {
+			files[i].Size = info.Size()
+		}
+	}
+}
