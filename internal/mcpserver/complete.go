@@ -28,8 +28,8 @@ func (c completer) CompleteResourceArgument(_ context.Context, uri string, arg m
 		}
 	case "path":
 		if sk := v.Catalog.Skill(given.Arguments["skill"]); sk != nil {
-			for _, f := range sk.Files {
-				offer(out, f.Path, arg.Value)
+			for _, path := range sk.Paths() {
+				offer(out, path, arg.Value)
 			}
 		}
 	}

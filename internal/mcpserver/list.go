@@ -102,6 +102,7 @@ func (s *Server) list(v *view, ready wire.Ready, helperErr error) listed {
 	if f.Grants.Error != "" {
 		l.GrantErr = f.Grants.Error + ". Nothing is granted until MCP_SKILL_RUN is fixed"
 	}
+	v.Catalog.Measure()
 	for _, sk := range v.Catalog.Skills {
 		l.Skills = append(l.Skills, s.listSkill(v, sk, ready))
 	}
@@ -121,8 +122,8 @@ func (s *Server) list(v *view, ready wire.Ready, helperErr error) listed {
 // listSkill puts one skill together.
 func (s *Server) listSkill(v *view, sk *catalog.Skill, ready wire.Ready) listedSkill {
 	out := listedSkill{
-		Name: sk.Name, Description: sk.Description, WhenToUse: sk.WhenToUse, Source: sk.Source, Files: len(sk.Files),
-		Scripts: []listedScript{}, Unavailable: []scriptAndWhy{}, Egress: sk.Declaration.Egress, Bytes: sk.Bytes, MCP: len(v.dependencies(sk)), Disabled: v.disabled[sk.Name],
+		Name: sk.Name, Description: sk.Description, WhenToUse: sk.WhenToUse, Source: sk.Source, Files: len(sk.Paths()),
+		Scripts: []listedScript{}, Unavailable: []scriptAndWhy{}, Egress: sk.Declaration.Egress, Bytes: sk.Bytes(), MCP: len(v.dependencies(sk)), Disabled: v.disabled[sk.Name],
 	}
 	for _, e := range s.scripts(v, sk, ready) {
 		switch {

@@ -47,7 +47,7 @@ func (s *Server) handleLoad(ctx context.Context, r mcp.CallToolRequest) (*mcp.Ca
 	}
 	out := loaded{
 		Name: sk.Name, Description: sk.Description, WhenToUse: sk.WhenToUse, Source: sk.Source, Body: sk.Body,
-		Truncated: sk.BodyTruncated, Files: sk.Files, Scripts: []loadedScript{}, MCP: v.dependencies(sk),
+		Truncated: sk.BodyTruncated, Files: sk.Files(), Scripts: []loadedScript{}, MCP: v.dependencies(sk),
 	}
 	if out.Files == nil {
 		out.Files = []catalog.File{}

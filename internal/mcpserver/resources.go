@@ -58,7 +58,7 @@ func (s *Server) listResources(_ context.Context, raw json.RawMessage) (any, err
 	}
 	var all []placed
 	for _, sk := range s.now().Catalog.Skills {
-		for _, f := range sk.Files {
+		for _, f := range sk.Files() {
 			if len(all) == maxListed {
 				break
 			}

@@ -128,7 +128,7 @@ func children(sk *catalog.Skill, folder string) []resourceItem {
 	}
 	seen := map[string]bool{}
 	var out []resourceItem
-	for _, f := range sk.Files {
+	for _, f := range sk.Files() {
 		rest, ok := strings.CutPrefix(f.Path, prefix)
 		if !ok {
 			continue
