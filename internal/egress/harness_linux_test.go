@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -21,17 +22,19 @@ import (
 	"skill-mcp/internal/tun"
 )
 
-// The test binary runs itself in three roles: first it makes a network
-// namespace that stands for the host's network and runs the tests in it; run,
-// which is a run with a namespace and a device of its own and becomes the
-// program under test; and client, a program that moves bytes.
+// The test binary runs itself in several roles: host is the tests, in a network
+// namespace that stands for the host's network; run has a namespace and a
+// device of its own and becomes the program under test; client is a program
+// that moves bytes; confined tries what the process must not be able to do.
 const (
 	roleVariable   = "EGRESS_TEST_ROLE"
 	binaryVariable = "EGRESS_TEST_BINARY"
 	resolvVariable = "EGRESS_TEST_RESOLV"
+	userVariable   = "EGRESS_TEST_USER"
 	roleHost       = "host"
 	roleRun        = "run"
 	roleClient     = "client"
+	roleConfined   = "confined"
 )
 
 func TestMain(m *testing.M) {
@@ -46,6 +49,8 @@ func TestMain(m *testing.M) {
 		err = becomeRun()
 	case roleClient:
 		err = client(os.Args[1:])
+	case roleConfined:
+		err = tryForbidden()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -70,7 +75,21 @@ func buildAndRun() (int, error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("build skill-egress: %w\n%s", err, out)
 	}
-	return runAsHost(binary, os.Args[1:], os.Geteuid() != 0, 0)
+	if err := copySelf(clientPath(binary)); err != nil {
+		return 1, err
+	}
+	return runAsHost(binary, os.Args[1:], os.Geteuid() != 0, os.Geteuid())
+}
+
+// clientPath is a copy of the test binary that a plain user can run.
+func clientPath(binary string) string { return filepath.Join(filepath.Dir(binary), "client") }
+
+func copySelf(to string) error {
+	b, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, b, 0o755)
 }
 
 // runAsHost runs the test binary in the role of the host, as root in a network
@@ -129,6 +148,7 @@ type running struct {
 	egress   *egresswire.Process
 	cmd      *exec.Cmd
 	out, err safeBuffer
+	stdin    io.WriteCloser
 	done     chan error
 }
 
@@ -206,6 +226,10 @@ func startProxied(t *testing.T, c egresswire.Config, argv ...string) *running {
 func (r *running) begin() {
 	r.t.Helper()
 	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.err
+	var err error
+	if r.stdin, err = r.cmd.StdinPipe(); err != nil {
+		r.t.Fatal(err)
+	}
 	if err := r.cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}
@@ -258,8 +282,20 @@ func clientEnv() []string {
 // clientCommand is this test binary as a program under test. The role is set
 // by env, since the run's own is in the environment.
 func clientCommand(args ...string) []string {
-	self, _ := os.Readlink("/proc/self/exe")
+	self := clientPath(os.Getenv(binaryVariable))
 	return append([]string{"env", roleVariable + "=" + roleClient, self}, args...)
+}
+
+// runRole runs the test binary in a role and returns what it says.
+func runRole(t *testing.T, role string) string {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = []string{roleVariable + "=" + role}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return string(out)
 }
 
 // hosts is the configuration that lists the names.

@@ -1,0 +1,284 @@
+package egress
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"skill-mcp/internal/egresswire"
+)
+
+func TestNotPublic(t *testing.T) {
+	rows := []struct{ address, want string }{
+		{"8.8.8.8", ""}, {"1.1.1.1", ""}, {"203.0.113.10", ""}, {"2606:4700::1111", ""}, {"2a00:1450::1", ""},
+		{"0.0.0.0", "this-network"}, {"0.1.2.3", "this-network"}, {"10.0.0.1", "private"}, {"100.64.0.1", "shared"},
+		{"100.100.100.200", "shared"}, {"127.0.0.1", "loopback"}, {"127.255.255.254", "loopback"}, {"168.63.129.16", "metadata"},
+		{"169.254.169.254", "link-local"}, {"172.16.0.1", "private"}, {"172.31.255.255", "private"}, {"172.32.0.1", ""},
+		{"192.0.0.192", "protocol"}, {"192.88.99.1", "6to4"}, {"192.168.1.1", "private"}, {"198.18.0.1", "benchmarking"},
+		{"198.19.255.255", "benchmarking"}, {"198.20.0.1", ""}, {"224.0.0.1", "multicast"}, {"240.0.0.1", "reserved"}, {"255.255.255.255", "reserved"},
+		{"::", "reserved"}, {"::1", "loopback"}, {"::7f00:1", "reserved"}, {"::ffff:10.0.0.1", "private"}, {"::ffff:8.8.8.8", ""},
+		{"64:ff9b::7f00:1", "loopback"}, {"64:ff9b::a9fe:a9fe", "link-local"}, {"64:ff9b::808:808", ""}, {"64:ff9b:1::808:808", "nat64"},
+		{"2001::1", "protocol"}, {"2001:0:4136:e378:8000:63bf:3fff:fdd2", "protocol"}, {"2001:20::1", "protocol"}, {"2002:7f00:1::", "6to4"}, {"2002:808:808::1", "6to4"},
+		{"fc00::1", "private"}, {"fd00:ec2::254", "private"}, {"fe80::1", "link-local"}, {"fe80::1%eth0", "link-local"}, {"fec0::1", "private"}, {"ff02::1", "multicast"},
+		{"2606:4700::5efe:10.0.0.1", "private"}, {"2606:4700::200:5efe:10.0.0.1", "private"}, {"2606:4700::5efe:8.8.8.8", ""}, {"4000::1", "reserved"},
+	}
+	for _, row := range rows {
+		if got := notPublic(netip.MustParseAddr(row.address)); got != row.want {
+			t.Errorf("%s: %q, want %q", row.address, got, row.want)
+		}
+	}
+	if notPublic(netip.Addr{}) == "" {
+		t.Error("no address at all counts as public")
+	}
+}
+
+func FuzzNotPublic(f *testing.F) {
+	for _, s := range []string{"10.0.0.1", "64:ff9b::a00:1", "2606:4700::1"} {
+		a := netip.MustParseAddr(s).As16()
+		f.Add(a[:])
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, ok := netip.AddrFromSlice(b)
+		if !ok {
+			return
+		}
+		// What embeds an address is never more public than what it embeds.
+		mapped := netip.AddrFrom16(a.As16())
+		if notPublic(a) != notPublic(mapped) {
+			t.Errorf("%s and its mapped form differ", a)
+		}
+		if a.Is4() {
+			inside := netip.MustParseAddr("64:ff9b::").As16()
+			four := a.As4()
+			copy(inside[12:], four[:])
+			if notPublic(a) != notPublic(netip.AddrFrom16(inside)) {
+				t.Errorf("%s and its NAT64 form differ", a)
+			}
+		}
+	})
+}
+
+func TestNameTableGivesOneAddressPerName(t *testing.T) {
+	table := newNameTable()
+	seen := map[netip.Addr]bool{}
+	for i := range maxNames {
+		name := fmt.Sprintf("n%d.test", i)
+		a, ok := table.address(name)
+		again, _ := table.address(name)
+		back, known := table.name(a)
+		if !ok || a != again || seen[a] || !known || back != name || notPublic(a) != "benchmarking" {
+			t.Fatalf("%s has %s, then %s; %s is %q", name, a, again, a, back)
+		}
+		seen[a] = true
+	}
+	if a, ok := table.address("more.test"); ok {
+		t.Errorf("a name too many has %s", a)
+	}
+	for _, s := range []string{"198.18.0.0", "198.18.0.255", "198.19.255.255", "8.8.8.8", "::1"} {
+		if name, ok := table.name(netip.MustParseAddr(s)); ok {
+			t.Errorf("%s stands for %q", s, name)
+		}
+	}
+}
+
+// query builds a question.
+func query(name string, kind uint16) []byte {
+	b := []byte{0xab, 0xcd, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0}
+	for label := range strings.SplitSeq(name, ".") {
+		b = append(append(b, byte(len(label))), label...)
+	}
+	return binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(append(b, 0), kind), classIN)
+}
+
+func testServer(t testing.TB, entries ...string) *nameServer {
+	t.Helper()
+	list, err := egresswire.ParseHosts(entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &nameServer{list: list, names: newNameTable(), record: newRecorder()}
+}
+
+func TestNameServerAnswers(t *testing.T) {
+	const (
+		typeAAAA = 28
+		typePTR  = 12
+	)
+	rows := []struct {
+		name    string
+		query   []byte
+		rcode   byte
+		answers byte
+		last    string // the address at the end
+	}{
+		{"a listed name", query("a.test", typeA), rcodeOK, 1, "198.18.1.0"},
+		{"a listed name in capitals", query("A.tEsT", typeA), rcodeOK, 1, "198.18.1.0"},
+		{"a listed name has no IPv6", query("a.test", typeAAAA), rcodeOK, 0, ""},
+		{"a name below a wildcard", query("x.y.wild.test", typeA), rcodeOK, 1, "198.18.1.0"},
+		{"the apex of a wildcard", query("wild.test", typeA), rcodeNoName, 0, ""},
+		{"an unlisted name", query("b.test", typeA), rcodeNoName, 0, ""},
+		{"an unlisted name's IPv6", query("b.test", typeAAAA), rcodeNoName, 0, ""},
+		{"localhost", query("localhost", typeA), rcodeOK, 1, "127.0.0.1"},
+		{"a reverse look-up", query("1.0.18.198.in-addr.arpa", typePTR), rcodeNoName, 0, ""},
+		{"a label with a dot inside", append([]byte{1, 2, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 6}, "a.test\x00\x00\x01\x00\x01"...), rcodeOK, 1, "198.18.1.0"},
+		{"two questions", append([]byte{1, 2, 1, 0, 0, 2}, query("a.test", typeA)[6:]...), rcodeFormat, 0, ""},
+		{"a name cut short", query("a.test", typeA)[:15], rcodeFormat, 0, ""},
+		{"a compressed name", []byte{1, 2, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xc0, 12, 0, 1, 0, 1}, rcodeFormat, 0, ""},
+		{"another opcode", append([]byte{1, 2, 0x28, 0}, query("a.test", typeA)[4:]...), rcodeNotImpl, 0, ""},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			got := testServer(t, "a.test", "*.wild.test").answer(row.query)
+			if len(got) < dnsHeader || !bytes.Equal(got[:2], row.query[:2]) || got[2]&0x80 == 0 {
+				t.Fatalf("answer % x", got)
+			}
+			if got[3]&15 != row.rcode || got[7] != row.answers {
+				t.Errorf("rcode %d, %d answers", got[3]&15, got[7])
+			}
+			if row.last != "" && netip.AddrFrom4([4]byte(got[len(got)-4:])).String() != row.last {
+				t.Errorf("answer % x", got)
+			}
+		})
+	}
+	for _, silent := range [][]byte{nil, {1, 2, 3}, append([]byte{1, 2, 0x80, 0}, query("a.test", typeA)[4:]...)} {
+		if got := testServer(t).answer(silent); got != nil {
+			t.Errorf("% x is answered with % x", silent, got)
+		}
+	}
+}
+
+func TestNameServerRecordsRefusals(t *testing.T) {
+	s := testServer(t, "a.test")
+	for _, name := range []string{"b.test", "b.test", "c.test", "1.2.in-addr.arpa", "we\x00ird\x1b.test"} {
+		s.answer(query(name, typeA))
+	}
+	want := "name-not-listed b.test 2,name-not-listed c.test 1,name-not-listed we?ird?.test 1"
+	var got []string
+	for _, r := range s.record.evidence().Refused {
+		got = append(got, fmt.Sprintf("%s %s %d", r.Reason, r.Target, r.Count))
+	}
+	if strings.Join(got, ",") != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+}
+
+func TestEvidenceStaysBelowAMessage(t *testing.T) {
+	r := newRecorder()
+	for i := range 1000 {
+		name := fmt.Sprintf("%0253d", i)
+		r.host(name).connections.Add(1 << 60)
+		r.refuse(name+":65535", egresswire.ReasonHostHeader, strings.Repeat("f", 39))
+	}
+	e := r.evidence()
+	if len(e.Hosts) != egresswire.MaxHosts || e.Hosts[egresswire.MaxHosts-1].Host != egresswire.OtherHosts || len(e.Refused) != egresswire.MaxRefused {
+		t.Errorf("%d hosts, %d refusals", len(e.Hosts), len(e.Refused))
+	}
+	if e.RefusedMore != 1000-egresswire.MaxRefused {
+		t.Errorf("%d more", e.RefusedMore)
+	}
+	if _, err := egresswire.Encode(egresswire.KindReport, e); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzNameServer(f *testing.F) {
+	f.Add(query("a.test", typeA))
+	f.Add(query("wild.test", 28))
+	f.Add([]byte{1, 2, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xc0, 12, 0, 1, 0, 1})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		got := testServer(t, "a.test", "*.wild.test").answer(b)
+		if got == nil {
+			return
+		}
+		if len(got) > 512 || !bytes.Equal(got[:2], b[:2]) {
+			t.Errorf("answer % x", got)
+		}
+		// An answer is only ever given for a listed name.
+		if q, ok := parseQuestion(b); got[7] == 1 && (!ok || q.name != "a.test" && !strings.HasSuffix(q.name, ".wild.test") && !strings.HasSuffix(q.name, "localhost")) {
+			t.Errorf("%q has an address", q.name)
+		}
+	})
+}
+
+func TestPackets(t *testing.T) {
+	src, dst := netip.MustParseAddr("198.18.0.2"), netip.MustParseAddr("198.18.0.1")
+	out := newIPv4(protocolUDP, src, dst, udpHeader+5)
+	copy(out[ipv4Header:], []byte{0x30, 0x39, 0, 53, 0, 13, 0, 0, 'h', 'e', 'l', 'l', 'o'})
+	p, ok := parseIPv4(append(bytes.Clone(out), "padding"...))
+	if !ok || p.src != src || p.dst != dst || len(p.raw) != len(out) {
+		t.Fatalf("%+v %v", p, ok)
+	}
+	d, ok := parseUDP(p.payload)
+	if !ok || d.srcPort != 12345 || d.dstPort != 53 || string(d.payload) != "hello" {
+		t.Fatalf("%+v %v", d, ok)
+	}
+	back, ok := parseIPv4(udpReply(p, d, []byte("you")))
+	if !ok || back.src != dst || back.dst != src || checksum(0, back.raw[:ipv4Header]) != 0 {
+		t.Errorf("%+v %v", back, ok)
+	}
+	pseudo := sum16(back.raw[12:ipv4Header]) + protocolUDP + uint32(len(back.payload))
+	if checksum(pseudo, back.payload) != 0 {
+		t.Error("the checksum of the datagram is wrong")
+	}
+	refusal, ok := parseIPv4(prohibited(p))
+	if !ok || refusal.protocol != protocolICMP || checksum(0, refusal.payload) != 0 || !bytes.Equal(refusal.payload[icmpHeader:], out[:ipv4Header+8]) {
+		t.Errorf("%+v %v", refusal, ok)
+	}
+	fragment := bytes.Clone(out)
+	fragment[6] = 0x20
+	if _, ok := parseIPv4(fragment); ok {
+		t.Error("a fragment is taken")
+	}
+}
+
+func FuzzPackets(f *testing.F) {
+	src, dst := netip.MustParseAddr("198.18.0.2"), netip.MustParseAddr("198.18.0.1")
+	f.Add(newIPv4(protocolUDP, src, dst, 20))
+	f.Add(newIPv4(protocolICMP, src, dst, 3))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p, ok := parseIPv4(b)
+		if !ok {
+			return
+		}
+		if again, ok := parseIPv4(prohibited(p)); !ok || again.dst != p.src {
+			t.Errorf("the refusal of % x cannot be read", b)
+		}
+		if d, ok := parseUDP(p.payload); ok {
+			if again, ok := parseIPv4(udpReply(p, d, []byte("x"))); !ok || again.dst != p.src {
+				t.Errorf("the reply to % x cannot be read", b)
+			}
+		}
+	})
+}
+
+func TestParseProxyRequest(t *testing.T) {
+	head := "POST http://A.test:8080?q=1 HTTP/1.1\r\nHost: other\r\nConnection: close, X-One\r\nX-One: 1\r\nTE: trailers\r\nProxy-Connection: keep-alive\r\nContent-Length: 3\r\nX-Two: 2\r\n\r\n"
+	got, err := parseProxyRequest([]byte(head))
+	want := "POST /?q=1 HTTP/1.1\r\nHost: A.test:8080\r\nContent-Length: 3\r\nX-Two: 2\r\nConnection: close\r\n\r\n"
+	if err != nil || got.host != "a.test" || got.port != 8080 || got.forward != want {
+		t.Errorf("%+v %v", got, err)
+	}
+}
+
+func FuzzParseProxyRequest(f *testing.F) {
+	f.Add([]byte("CONNECT a.test:443 HTTP/1.1\r\nHost: a.test\r\n\r\n"))
+	f.Add([]byte("GET http://a.test/ HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		head, _, err := readRequestHead(bytes.NewReader(b))
+		if err != nil {
+			return
+		}
+		r, err := parseProxyRequest(head)
+		if err != nil || r.connect {
+			return
+		}
+		// What is sent on names the host that is connected to, and no other.
+		look := &inspector{listed: func(h string) bool { return egresswire.CanonicalName(h) == r.host || h == r.host }}
+		if found, _ := look.check([]byte(r.forward)); found != nil && found.reason == egresswire.ReasonHostHeader {
+			t.Errorf("%q is sent on for %q, names %q", r.forward, r.host, found.target)
+		}
+	})
+}
