@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"skill-mcp/internal/egresswire"
 	"skill-mcp/internal/grant"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
@@ -35,9 +36,12 @@ type approved struct {
 	env     runEnv
 	network policy.Network
 	hosts   []string
-	limits  policy.Limits
-	fence   report.Fence
-	timeout time.Duration
+	// viaProxy: mode declared is kept by a proxy, there being no namespace.
+	viaProxy bool
+	egress   egresswire.Config
+	limits   policy.Limits
+	fence    report.Fence
+	timeout  time.Duration
 }
 
 // close gives the descriptors back.
@@ -56,13 +60,13 @@ func refusal(code, hint, format string, args ...any) *wire.Refused {
 // no right to a run. The caller closes a in both cases.
 func (m *monitor) check(a *approved) *wire.Refused {
 	for _, step := range []func(*approved) *wire.Refused{
-		checkShape, m.checkScrub, m.checkGrant, m.checkInterpreter, m.checkDir, m.checkScript, m.checkLimits, m.checkFence,
+		checkShape, m.checkScrub, m.checkGrant, m.checkInterpreter, m.checkDir, m.checkScript, m.checkLimits, m.checkFence, m.checkUplink,
 	} {
 		if no := step(a); no != nil {
 			return no
 		}
 	}
-	a.env = buildEnv(m.env, a.granted, a.interp.prog, a.req.Config)
+	a.env = buildEnv(m.env, a)
 	return nil
 }
 

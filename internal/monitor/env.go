@@ -4,7 +4,6 @@ import (
 	"sort"
 	"strings"
 
-	"skill-mcp/internal/fence"
 	"skill-mcp/internal/grant"
 )
 
@@ -23,7 +22,7 @@ type runEnv struct {
 // set, what the interpreter needs and what a run always has. TMPDIR always
 // exists, since the private directory is the only place a script may write;
 // the others only when the server has them (the contract, 5.3).
-func buildEnv(e environ, granted []string, prog fence.Program, config bool) runEnv {
+func buildEnv(e environ, a *approved) runEnv {
 	values := map[string]string{}
 	out := runEnv{notSet: []string{}}
 	for _, n := range grant.Ambient() {
@@ -31,14 +30,14 @@ func buildEnv(e environ, granted []string, prog fence.Program, config bool) runE
 			values[n] = v
 		}
 	}
-	for _, n := range granted {
+	for _, n := range a.granted {
 		if v, ok := e[n]; ok {
 			values[n] = v
 		} else {
 			out.notSet = append(out.notSet, n)
 		}
 	}
-	for _, kv := range prog.Env {
+	for _, kv := range a.interp.prog.Env {
 		n, v, _ := strings.Cut(kv, "=")
 		values[n] = v
 	}
@@ -46,7 +45,8 @@ func buildEnv(e environ, granted []string, prog fence.Program, config bool) runE
 	if tz, ok := values["TZ"]; ok {
 		values["TZ"] = zoneName(tz)
 	}
-	if config {
+	proxyEnv(values, a.network, a.viaProxy)
+	if a.req.Config {
 		addConfigEnv(values)
 	}
 	out.names = make([]string, 0, len(values))

@@ -6,6 +6,7 @@ import (
 	"skill-mcp/internal/fence"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
+	"skill-mcp/internal/tun"
 )
 
 // host is what the monitor needs of the system it runs on; package fence
@@ -29,6 +30,7 @@ type run interface {
 	Kill(time.Duration) []report.Survivor
 	Usage() fence.Usage
 	Close() []string
+	Device() *tun.Device // the way out in mode declared, nil = none
 }
 
 // report returns what holds for runs with a network mode on this host, probed

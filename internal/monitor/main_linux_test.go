@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		base = dir
-		build := exec.Command("go", "build", "-o", filepath.Join(dir, "skill-exec"), "skill-mcp/cmd/skill-exec")
+		build := exec.Command("go", "build", "-o", dir+"/", "skill-mcp/cmd/skill-exec", "skill-mcp/cmd/skill-egress")
 		if out, err := build.CombinedOutput(); err != nil || os.Chmod(dir, 0o755) != nil {
 			fmt.Fprintf(os.Stderr, "build the helper: %v\n%s", err, out)
 			return 1

@@ -13,6 +13,7 @@ import (
 	"skill-mcp/internal/fence"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
+	"skill-mcp/internal/tun"
 )
 
 // plainHost starts a script with what every system has: a process group, an
@@ -117,6 +118,7 @@ func (r *plainRun) Pid() int              { return r.cmd.Process.Pid }
 func (r *plainRun) Fence() report.Fence   { return r.fence }
 func (r *plainRun) EnvNames() []string    { return r.names }
 func (r *plainRun) Terminate()            { terminateGroup(r.cmd.Process) }
+func (r *plainRun) Device() *tun.Device   { return nil }
 func (r *plainRun) Done() <-chan struct{} { return r.done }
 
 // Leader gives exit code or signal.

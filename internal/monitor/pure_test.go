@@ -75,7 +75,7 @@ func TestNetworkNote(t *testing.T) {
 		"the host's network":             {true, policy.NetOpen, false, ""},
 		"the host's network and a proxy": {true, policy.NetOpen, true, "mode open"},
 	} {
-		got := networkNote(c.failed, c.mode, []string{"api.example.org"}, c.proxy)
+		got := networkNote(c.failed, c.mode, []string{"api.example.org"}, c.proxy, "")
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) || (got != "" && !strings.Contains(got, "egress")) {
 			t.Errorf("%s: %q", name, got)
 		}
@@ -124,7 +124,10 @@ func TestBuildEnv(t *testing.T) {
 		"PATH": "/bin", "HOME": "/h", "TZ": ":/usr/share/zoneinfo/Asia/Tokyo", "LANG": "",
 		"TOKEN": "t", "OTHER": "o", "MCPORTER_KEEPALIVE": "*",
 	}
-	got := buildEnv(e, []string{"TOKEN", "UNSET", "MCPORTER_KEEPALIVE"}, fence.Program{Env: []string{"NEEDED=1"}}, true)
+	got := buildEnv(e, &approved{
+		granted: []string{"TOKEN", "UNSET", "MCPORTER_KEEPALIVE"}, req: wire.Request{Config: true},
+		interp: &interpreter{prog: fence.Program{Env: []string{"NEEDED=1"}}},
+	})
 	want := []string{
 		"HOME=/h", "LANG=", "MCPORTER_CONFIG=", "MCPORTER_DISABLE_KEEPALIVE=*", "MCPORTER_OAUTH_NO_BROWSER=1",
 		"NEEDED=1", "PATH=/bin", "TMPDIR=/tmp", "TOKEN=t", "TZ=Asia/Tokyo",
@@ -132,7 +135,8 @@ func TestBuildEnv(t *testing.T) {
 	if !slices.Equal(got.list, want) || !slices.Equal(got.notSet, []string{"UNSET"}) || len(got.names) != len(want) {
 		t.Errorf("%+v", got)
 	}
-	if got := buildEnv(environ{}, nil, fence.Program{}, false); !slices.Equal(got.names, []string{"TMPDIR"}) {
+	none := &approved{interp: &interpreter{}}
+	if got := buildEnv(environ{}, none); !slices.Equal(got.names, []string{"TMPDIR"}) {
 		t.Errorf("an empty environment gives %v", got.names)
 	}
 }

@@ -29,10 +29,20 @@ func (m *monitor) execute(a *approved, config []byte) error {
 	}
 	defer c.closeAll()
 	begin := time.Now()
-	r, err := m.host.Start(m.spec(a, c, config))
+	up, err := m.uplink(a)
+	if err != nil {
+		c.started()
+		return m.notStarted(a, &fence.SetupError{Stage: "egress", Text: err.Error()}, begin)
+	}
+	defer up.close()
+	r, err := m.host.Start(m.spec(a, c, config, up))
 	c.started()
 	if err != nil {
 		return m.notStarted(a, err, begin)
+	}
+	if err := up.connect(r); err != nil {
+		m.end(r, c)
+		return m.notStarted(a, &fence.SetupError{Stage: "egress", Text: err.Error()}, begin)
 	}
 	if err := m.conn.SendValue(wire.KindStarted, wire.Started{Pid: r.Pid()}); err != nil {
 		m.end(r, c)
@@ -45,7 +55,8 @@ func (m *monitor) execute(a *approved, config []byte) error {
 	}
 	f.ended, f.leader, f.survivors = tree.ended, tree.leader, len(tree.survivors)
 	f.pipesHeld, f.usage, f.tail = tree.held, tree.usage, c.err.last()
-	res := m.result(a, f, r.Fence(), begin)
+	hosts := up.end()
+	res := m.result(a, f, r.Fence(), hosts, begin)
 	res.EnvNames = r.EnvNames()
 	res.Evidence.Survivors, res.Evidence.Leftovers = tree.survivors, tree.leftovers
 	return m.deliver(res, c)
@@ -127,16 +138,16 @@ func (m *monitor) end(r run, c *capture) tree {
 }
 
 // result puts together what is told of a run.
-func (m *monitor) result(a *approved, f facts, fenced report.Fence, begin time.Time) wire.Result {
+func (m *monitor) result(a *approved, f facts, fenced report.Fence, hosts []report.Host, begin time.Time) wire.Result {
 	wall := time.Since(begin).Milliseconds()
 	_, proxied := m.env.proxy()
 	res := wire.Result{
 		TimedOut: f.timedOut, TimeoutMs: a.timeout.Milliseconds(), DurationMs: wall,
 		EnvNames: a.env.names, Verdict: f.verdict(), Fence: m.own(fenced),
-		NetworkNote: networkNote(f.failed(), a.network, a.hosts, proxied),
+		NetworkNote: networkNote(f.failed(), a.network, a.hosts, proxied, firstRefused(hosts)),
 		Evidence: report.Evidence{
 			WallMs: wall, CPUMs: f.usage.CPU.Milliseconds(), PeakMemoryBytes: f.usage.PeakMemory,
-			PeakPids: f.usage.PeakPids, OOMKills: f.usage.OOMKills,
+			PeakPids: f.usage.PeakPids, OOMKills: f.usage.OOMKills, Egress: hosts,
 		},
 	}
 	if f.ended && f.leader.Signal == "" {
@@ -178,12 +189,12 @@ func (m *monitor) notStarted(a *approved, err error, begin time.Time) error {
 		row.Got, row.Reason = report.Absent, setup.Error()
 		return m.refuse(missing(a.fence.Policy, row))
 	}
-	res := m.result(a, facts{setup: setup}, a.fence, begin)
+	res := m.result(a, facts{setup: setup}, a.fence, nil, begin)
 	return m.conn.SendValue(wire.KindResult, res)
 }
 
 // spec is what the fence is asked for. All of it was checked.
-func (m *monitor) spec(a *approved, c *capture, config []byte) fence.Spec {
+func (m *monitor) spec(a *approved, c *capture, config []byte, up *uplink) fence.Spec {
 	s := fence.Spec{
 		Policy: m.boot.Policy, Limits: a.limits, Network: a.network,
 		SkillDir: a.dir.file, SkillPath: a.dir.path, ScriptPath: a.script.path,
@@ -200,5 +211,6 @@ func (m *monitor) spec(a *approved, c *capture, config []byte) fence.Spec {
 	if proxy, ok := m.env.proxy(); ok && a.network == policy.NetProxy {
 		s.ProxyHost, s.ProxyPort = hostPort(proxy)
 	}
+	s.Env = withPort(s.Env, &s, up)
 	return s
 }

@@ -87,7 +87,7 @@ func (f facts) byWords() report.Verdict {
 
 // networkNote tells the reader of a failed run what its network was, since a
 // refused connection looks like a broken host from inside ("" = nothing to say).
-func networkNote(failed bool, mode policy.Network, hosts []string, proxySet bool) string {
+func networkNote(failed bool, mode policy.Network, hosts []string, proxySet bool, refused string) string {
 	if !failed || (mode == policy.NetOpen && !proxySet) {
 		return ""
 	}
@@ -96,6 +96,9 @@ func networkNote(failed bool, mode policy.Network, hosts []string, proxySet bool
 	case policy.NetNone:
 		return "This run had no network (mode none), so any connection failed whatever the host; " + allow + " (the registration's egress list, or the skill's egress declaration with network mode declared)."
 	case policy.NetDeclared:
+		if refused != "" {
+			return fmt.Sprintf("This run was refused %s, which is not among its declared hosts (mode declared: %s); %s: the skill's egress declaration or the policy's hosts for the skill.", refused, strings.Join(hosts, ", "), allow)
+		}
 		return fmt.Sprintf("This run could reach only the declared hosts (mode declared: %s); %s: the skill's egress declaration or the policy's hosts for the skill.", strings.Join(hosts, ", "), allow)
 	}
 	return fmt.Sprintf("This run's network is restricted (mode %s): a refusal by the egress proxy, often a 403 from a loopback address, and a timeout look alike from inside; %s of the registration.", mode, allow)
@@ -104,7 +107,7 @@ func networkNote(failed bool, mode policy.Network, hosts []string, proxySet bool
 // proxySet reports whether the environment names a proxy: the first defined of
 // the four decides, also when it is empty.
 func (e environ) proxy() (value string, set bool) {
-	for _, n := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
+	for _, n := range proxyNames {
 		if v, ok := e[n]; ok {
 			return v, v != ""
 		}

@@ -1,0 +1,175 @@
+package monitor
+
+import (
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"skill-mcp/internal/policy"
+	"skill-mcp/internal/report"
+	"skill-mcp/internal/runner"
+	"skill-mcp/internal/wire"
+)
+
+// nameServer answers every name with the loopback address.
+func nameServer(t *testing.T) string {
+	t.Helper()
+	conn, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	go func() {
+		buf := make([]byte, 1500)
+		for {
+			n, from, err := conn.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			var m dnsmessage.Message
+			if m.Unpack(buf[:n]) != nil || len(m.Questions) != 1 {
+				continue
+			}
+			m.Header.Response, m.Header.RecursionAvailable, m.Additionals = true, true, nil
+			if q := m.Questions[0]; q.Type == dnsmessage.TypeA {
+				m.Answers = []dnsmessage.Resource{{
+					Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, Type: q.Type}, Body: &dnsmessage.AResource{A: [4]byte{127, 0, 0, 1}},
+				}}
+			}
+			answer, err := m.Pack()
+			if err == nil {
+				_, _ = conn.WriteTo(answer, from) // a client that is gone
+			}
+		}
+	}()
+	return conn.LocalAddr().String()
+}
+
+// web is a listener that answers every connection with one HTTP page.
+func web(t *testing.T) (port string) {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Read(make([]byte, 4096))
+			_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"))
+			_ = c.Close()
+		}
+	}()
+	_, port, _ = net.SplitHostPort(l.Addr().String())
+	return port
+}
+
+// fetch asks two hosts and prints what came of each.
+const fetch = `
+const http = require('http');
+const ask = host => new Promise(done => http.get({host, port: process.argv[2], path: '/'}, r => {
+  let t = ''; r.on('data', d => t += d); r.on('end', () => done(t)); }).on('error', e => done(e.code)));
+(async () => { console.log(await ask('listed.test'), await ask('other.test')); process.exit(3); })();`
+
+func declared(t *testing.T, change func(*wire.Boot)) func(*wire.Boot) {
+	dns := nameServer(t)
+	return func(b *wire.Boot) {
+		b.Policy.Network = policy.NetDeclared
+		b.Policy.Egress = policy.Egress{Resolver: dns, Internal: []policy.Path{{Path: "127.0.0.1", Why: "test"}}}
+		if change != nil {
+			change(b)
+		}
+	}
+}
+
+func TestModeDeclaredReachesTheListedHostOnly(t *testing.T) {
+	port := web(t)
+	users(t, func(t *testing.T, uid int) {
+		s := serve(t, options{uid: uid, env: []string{"no_proxy=x"}, boot: declared(t, nil)})
+		req := s.script("node", fetch, port)
+		req.Hosts = []string{"listed.test"}
+		plan, err := s.Plan(within(t), req)
+		if err != nil || !slices.Equal(plan.Hosts, req.Hosts) {
+			t.Fatal(plan.Hosts, err)
+		}
+		out := s.run(req)
+		if got := strings.Fields(string(out.Stdout)); len(got) != 2 || got[0] != "hello" || got[1] == "hello" {
+			t.Fatalf("%q %s %+v", out.Stdout, out.Stderr, out.Result)
+		}
+		if !slices.Equal(plan.EnvNames, out.EnvNames) || slices.Contains(out.EnvNames, "no_proxy") {
+			t.Errorf("planned %v, received %v", plan.EnvNames, out.EnvNames)
+		}
+		e := out.Evidence.Egress
+		if len(e) < 2 || e[0].Host != "listed.test" || e[0].Connections != 1 || e[0].BytesIn == 0 || firstRefused(e) != "other.test" {
+			t.Errorf("%+v", e)
+		}
+		if !strings.Contains(out.NetworkNote, "other.test") || !strings.Contains(out.NetworkNote, "egress") {
+			t.Error(out.NetworkNote)
+		}
+		none := s.run(s.script("node", fetch, port))
+		if strings.Contains(string(none.Stdout), "hello") || none.Fence.Network != string(policy.NetNone) {
+			t.Errorf("a skill that declares no host: %q in mode %s", none.Stdout, none.Fence.Network)
+		}
+	})
+}
+
+// TestModeDeclaredWithoutANamespace is kept by a proxy on one port.
+func TestModeDeclaredWithoutANamespace(t *testing.T) {
+	port := web(t)
+	users(t, func(t *testing.T, uid int) {
+		s := serve(t, options{uid: uid, boot: declared(t, func(b *wire.Boot) {
+			for i, l := range b.Policy.Layers {
+				if l.Layer == report.NSNet {
+					b.Policy.Layers[i].Want = report.Off
+				}
+			}
+		})})
+		req := s.script("node", `
+const http = require('http'), proxy = new URL(process.env.HTTP_PROXY);
+const ask = host => new Promise(done => http.get({host: proxy.hostname, port: proxy.port, path: 'http://' + host + ':' + process.argv[2] + '/', headers: {host: host + ':' + process.argv[2]}}, r => {
+  let t = ''; r.on('data', d => t += d); r.on('end', () => done(r.statusCode)); }).on('error', e => done(e.code)));
+const direct = () => new Promise(done => require('net').connect(+process.argv[2], '127.0.0.1').on('connect', () => done('direct')).on('error', e => done(e.code)));
+(async () => { console.log(await ask('listed.test'), await ask('other.test'), await direct()); process.exit(0); })();`, port)
+		req.Hosts = []string{"listed.test"}
+		plan, err := s.Plan(within(t), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := s.run(req)
+		if got := strings.TrimSpace(string(out.Stdout)); got != "200 403 EACCES" || !slices.Equal(plan.EnvNames, out.EnvNames) {
+			t.Errorf("%q %s; planned %v, received %v", got, out.Stderr, plan.EnvNames, out.EnvNames)
+		}
+	})
+}
+
+func TestModeDeclaredRefusesWhatItCannotKeep(t *testing.T) {
+	s := serve(t, options{boot: declared(t, func(b *wire.Boot) {
+		for i, l := range b.Policy.Layers {
+			if l.Layer == report.NSNet || l.Layer == report.LandlockNet {
+				b.Policy.Layers[i].Want = report.Off
+			}
+		}
+	})})
+	req := s.script("true", "")
+	req.Hosts = []string{"listed.test"}
+	var refused *runner.RefusedError
+	if _, err := s.Plan(within(t), req); !errors.As(err, &refused) || refused.Code != wire.CodeFence {
+		t.Errorf("neither namespace nor ports: %v", err)
+	}
+	req.Hosts = []string{"http://listed.test/"}
+	s = serve(t, options{boot: declared(t, nil)})
+	if _, err := s.Plan(within(t), request(t, s.root, "demo", "run.cjs", "true", "")); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Plan(within(t), req); !errors.As(err, &refused) || refused.Code == wire.CodeBusy {
+		t.Errorf("a host that is none: %v", err)
+	}
+}
