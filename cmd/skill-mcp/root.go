@@ -39,7 +39,7 @@ Without a command it serves standard input and output, as clients expect.`,
 		}
 	}
 	add(groupServe, newClientsCommand(), newConfigCommand(), newVersionCommand())
-	add(groupTrust, newPolicyCommand())
+	add(groupTrust, newDoctorCommand(), newPolicyCommand())
 	add(groupPackages, newImportCommand(), newExportCommand(), newVerifyCommand(), newUninstallCommand(nil))
 	return root
 }

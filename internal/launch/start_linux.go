@@ -105,6 +105,10 @@ func StartMonitor(boot wire.Boot, env []string) (*os.File, *os.Process, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the wire: %w", err)
 	}
+	// Not blocking, so that closing this end also ends a read that waits on it.
+	if err := unix.SetNonblock(pair[0], true); err != nil {
+		return nil, nil, fmt.Errorf("make the wire: %w", err)
+	}
 	mine, theirs := os.NewFile(uintptr(pair[0]), "wire"), os.NewFile(uintptr(pair[1]), "wire")
 	defer theirs.Close()
 	memory, err := sealed("skill-mcp-boot", boot)
