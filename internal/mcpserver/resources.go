@@ -56,18 +56,24 @@ func (s *Server) listResources(_ context.Context, raw json.RawMessage) (any, err
 	if err := params(raw, map[string]*string{"cursor": &at}); err != nil {
 		return nil, err
 	}
-	var all []placed
-	for _, sk := range s.now().Catalog.Skills {
-		for _, f := range sk.Files() {
-			if len(all) == maxListed {
-				break
-			}
-			all = append(all, placed{sk, f})
-		}
-	}
+	all := listedFiles(s.now().Catalog)
 	key := func(i int) string { return fileURI(all[i].skill.Name, all[i].file.Path) }
 	p, err := turn(at, len(all), key, func(i int) (any, error) { return item(all[i].skill, all[i].file), nil })
 	return resourcePage{p.items, p.next}, err
+}
+
+// listedFiles gives the first files of a catalog, skill by skill. Those beyond
+// are not looked at: their sizes cost a call each.
+func listedFiles(c *catalog.Catalog) []placed {
+	var all []placed
+	for _, sk := range c.Skills {
+		for _, f := range sk.Files() {
+			if all = append(all, placed{sk, f}); len(all) == maxListed {
+				return all
+			}
+		}
+	}
+	return all
 }
 
 // item describes a file. SKILL.md has the name and description of its skill.
