@@ -18,7 +18,7 @@ func MarkClashes(entries []Entry) {
 	sorted := make([]keyed, 0, len(entries))
 	for i := range entries {
 		p := entries[i].Problem
-		if p != nil && (p.UnsafeName() || p.Code == PathDepth && strings.Count(entries[i].Name, "/") >= maxSegments) {
+		if p != nil && (p.UnsafeName() || p.Code == PathDepth) {
 			continue
 		}
 		sorted = append(sorted, keyed{sortKey(entries[i].Name), i})
@@ -37,7 +37,16 @@ type keyed struct {
 	index int
 }
 
-func sortKey(name string) string { return strings.ReplaceAll(Key(name), "/", "\x00") }
+// sortKey is Key with the separator below every character of a name.
+func sortKey(name string) string {
+	b := []byte(Key(name))
+	for i, c := range b {
+		if c == '/' {
+			b[i] = 0
+		}
+	}
+	return string(b)
+}
 
 func within(key, folder string) bool {
 	return len(key) > len(folder) && key[len(folder)] == 0 && strings.HasPrefix(key, folder)
@@ -64,18 +73,15 @@ func clash(keyA, keyB string, a, b *Entry) string {
 
 // spelledApart: the two paths share a folder by key and write it differently.
 func spelledApart(a, b string) bool {
-	for {
-		headA, restA, okA := strings.Cut(a, "/")
-		headB, restB, okB := strings.Cut(b, "/")
-		if headA != headB {
-			// A file's own last part may differ; folders on both sides may not.
-			return Key(headA) == Key(headB)
-		}
-		if !okA || !okB {
-			return false
-		}
-		a, b = restA, restB
+	// Up to the last separator that both have, they are written alike.
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
 	}
+	n = strings.LastIndexByte(a[:n], '/') + 1
+	headA, _, _ := strings.Cut(a[n:], "/")
+	headB, _, _ := strings.Cut(b[n:], "/")
+	return headA != headB && Key(headA) == Key(headB)
 }
 
 func markBoth(a, b *Entry, why string) {

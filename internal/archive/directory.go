@@ -17,10 +17,13 @@ const directoryBuffer = 64 << 10
 // end.directorySize bytes.
 func readDirectory(r io.ReaderAt, end endRecord, limits Limits) ([]Entry, error) {
 	in := bufio.NewReaderSize(io.NewSectionReader(r, end.directory, end.directorySize), directoryBuffer)
-	entries := make([]Entry, 0, min(end.count, 1024))
+	// The directory was seen to lie in the file, so this is memory for what is
+	// there: fewer entries than 46 of its bytes each.
+	entries := make([]Entry, 0, min(int64(end.count), end.directorySize/centralLen))
 	used := int64(0)
+	var scratch []byte
 	for range end.count {
-		e, n, err := readCentral(in, limits)
+		e, n, err := readCentral(in, limits, &scratch)
 		if err != nil {
 			return nil, err
 		}
@@ -33,7 +36,8 @@ func readDirectory(r io.ReaderAt, end endRecord, limits Limits) ([]Entry, error)
 	return entries, nil
 }
 
-func readCentral(in *bufio.Reader, limits Limits) (Entry, int64, error) {
+// readCentral reads one record; scratch is used again for the next.
+func readCentral(in *bufio.Reader, limits Limits, scratch *[]byte) (Entry, int64, error) {
 	var fixed [centralLen]byte
 	if _, err := io.ReadFull(in, fixed[:]); err != nil {
 		return Entry{}, 0, shortDirectory(err)
@@ -60,7 +64,10 @@ func readCentral(in *bufio.Reader, limits Limits) (Entry, int64, error) {
 	}
 	e.Compressed, e.Size, e.header = int64(compressed), int64(size), int64(header)
 
-	variable := make([]byte, nameLen+extraLen)
+	if *scratch = (*scratch)[:0]; cap(*scratch) < nameLen+extraLen {
+		*scratch = make([]byte, 0, nameLen+extraLen)
+	}
+	variable := (*scratch)[:nameLen+extraLen]
 	if _, err := io.ReadFull(in, variable); err != nil {
 		return Entry{}, 0, shortDirectory(err)
 	}
@@ -116,6 +123,9 @@ const (
 func judge(e *Entry, mode uint32, limits Limits) {
 	e.Name, e.Folder = strings.CutSuffix(e.rawName, "/")
 	e.Executable = !e.Folder && mode&0o100 != 0
+	if e.Problem = tooDeep(e.Name, e.Folder, limits); e.Problem != nil {
+		return
+	}
 	if e.Problem = judgeName(e); e.Problem != nil {
 		return
 	}
@@ -162,13 +172,29 @@ func judgeKind(e *Entry, mode uint32) *Problem {
 	return nil
 }
 
+// tooDeep comes before the careful look at a name: a path with many parts costs
+// much and is not used anyway. What leads out of the folder is named first.
+func tooDeep(name string, folder bool, limits Limits) *Problem {
+	n, limit := strings.Count(name, "/")+1, limits.Segments
+	if folder {
+		limit = maxSegments // folders count for nothing by themselves
+	}
+	if n <= limit {
+		return nil
+	}
+	if p := checkWhole(name); p != nil {
+		return p.at(name)
+	}
+	wrapped := "/" + name + "/"
+	for _, part := range []string{"//", "/./", "/../"} {
+		if strings.Contains(wrapped, part) {
+			return fault(PathTraversal, "the name holds the part %q", strings.Trim(part, "/")).at(name)
+		}
+	}
+	return over(PathDepth, "the path is too deep", int64(n), int64(limit), "segments").at(name)
+}
+
 func judgeSize(e *Entry, limits Limits) *Problem {
-	if n := strings.Count(e.Name, "/") + 1; !e.Folder && n > limits.Segments {
-		return over(PathDepth, "the path is too deep", int64(n), int64(limits.Segments), "segments")
-	}
-	if n := strings.Count(e.Name, "/") + 1; n > maxSegments {
-		return over(PathDepth, "the path is too deep", int64(n), maxSegments, "segments")
-	}
 	if e.Size > limits.EntryBytes {
 		return over(FileSize, "the file is too large", e.Size, limits.EntryBytes, "bytes")
 	}

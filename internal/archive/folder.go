@@ -81,6 +81,9 @@ func (f *Folder) list(dir string) ([]string, error) {
 
 func folderEntry(name string, info fs.FileInfo, limits Limits) Entry {
 	e := Entry{Name: name, Folder: info.IsDir(), rawName: name}
+	if e.Problem = tooDeep(name, e.Folder, limits); e.Problem != nil {
+		return e
+	}
 	if e.Problem = CheckName(name); e.Problem != nil {
 		return e
 	}

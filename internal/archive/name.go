@@ -20,6 +20,9 @@ const (
 // separated path without a slash at its end. It is never cleaned: a name that
 // needs cleaning hides an intent.
 func CheckName(unsafeName string) *Problem {
+	if plainName(unsafeName) {
+		return nil
+	}
 	if p := checkWhole(unsafeName); p != nil {
 		return p.at(unsafeName)
 	}
@@ -29,6 +32,30 @@ func CheckName(unsafeName string) *Problem {
 		}
 	}
 	return nil
+}
+
+// plainName answers for nearly every name in one pass: letters, digits and a
+// few signs in ASCII. What it does not know, the careful checks decide.
+func plainName(name string) bool {
+	start := 0
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c == '/':
+			if !plainSegment(name[start:i]) {
+				return false
+			}
+			start = i + 1
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c >= 'A' && c <= 'Z', c == '-', c == '_', c == '.':
+		default:
+			return false
+		}
+	}
+	return len(name) <= maxNameBytes && plainSegment(name[start:])
+}
+
+func plainSegment(segment string) bool {
+	n := len(segment)
+	return n > 0 && n <= maxSegmentBytes && segment[n-1] != '.' && deviceName(segment) == ""
 }
 
 func checkWhole(name string) *Problem {
@@ -74,7 +101,10 @@ func checkSegment(segment string) *Problem {
 // forbiddenRune: characters a person cannot see or a file system gives a
 // meaning to. Format characters (Cf) turn text around or hide it.
 func forbiddenRune(r rune) bool {
-	return strings.ContainsRune(`:*?"<>|\`, r) || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+	if r < utf8.RuneSelf { // nearly every character of nearly every name
+		return r < ' ' || r == 0x7f || strings.IndexByte(`:*?"<>|\`, byte(r)) >= 0
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
 func runeName(r rune) string {
@@ -84,10 +114,16 @@ func runeName(r rune) string {
 	return fmt.Sprintf("U+%04X", r)
 }
 
-// deviceName gives the Windows device that a segment opens, or "". Windows
+// deviceName gives the Windows device that a segment opens, or "". The segment
+// is not empty. Windows
 // looks at the part before the first dot and drops blanks at its end, and takes
 // the superscripts one to three for digits.
 func deviceName(segment string) string {
+	switch segment[0] | 0x20 {
+	case 'c', 'p', 'a', 'n', 'l':
+	default:
+		return ""
+	}
 	stem, _, _ := strings.Cut(segment, ".")
 	stem = strings.ToUpper(strings.TrimRight(stem, " "))
 	switch stem {
@@ -135,6 +171,9 @@ const maxShown = 200
 // format and other invisible characters and broken UTF-8 as escapes, cut at
 // about 200 bytes.
 func Shown(unsafeText string) string {
+	if len(unsafeText) <= maxShown && isPlain(unsafeText) {
+		return `"` + unsafeText + `"`
+	}
 	var b strings.Builder
 	b.WriteByte('"')
 	for i, r := range unsafeText {
@@ -159,4 +198,14 @@ func Shown(unsafeText string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
+}
+
+// isPlain: ASCII that is shown as it is.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
