@@ -3,7 +3,8 @@
 // A scan takes the configured roots, finds the skills in their layouts, reads
 // each SKILL.md and lists each bundle. Nothing it meets stops it: what cannot
 // be served is a Problem with a reason, and what is left out is reported too.
-// A Catalog is a snapshot that never changes; Live swaps a new one in whole.
+// A Catalog is a snapshot that never changes; a later scan makes another beside
+// it.
 //
 // Files are opened only after they are known to be regular, never through a
 // link that leaves the skill, and read to a limit. Each read resolves its path

@@ -13,7 +13,7 @@ import (
 // readSkill reads one candidate.
 func readSkill(ctx context.Context, c candidate, opts *Options) result {
 	var p problems
-	s := &Skill{Source: c.source, Root: c.root, Dir: c.dir, Name: filepath.Base(c.dir), hashes: opts.hashes}
+	s := &Skill{Source: c.source, Root: c.root, Dir: c.dir, Name: filepath.Base(c.dir)}
 	if rel, err := filepath.Rel(c.rootReal, c.dir); err == nil {
 		s.Rel = filepath.ToSlash(rel)
 	}

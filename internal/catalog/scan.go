@@ -22,9 +22,9 @@ type Options struct {
 	// Reserved tells the names of variables that no script may be handed; nil
 	// reserves none. (grant.Reserved)
 	Reserved func(name string) bool
-
-	// hashes is kept from one scan to the next.
-	hashes *hashCache
+	// Before is the catalog that the new one is to replace, nil for the first.
+	// It stays as it is; what it knows of unchanged files is kept.
+	Before *Catalog
 }
 
 // Scan reads the skills of all roots. It never fails: what went wrong is among
@@ -36,8 +36,9 @@ func Scan(ctx context.Context, opts Options) *Catalog {
 	if opts.Reserved == nil {
 		opts.Reserved = func(string) bool { return false }
 	}
-	if opts.hashes == nil {
-		opts.hashes = newHashCache()
+	hashes := newHashCache()
+	if opts.Before != nil {
+		hashes = opts.Before.hashes
 	}
 	d := discovery{reached: map[string]bool{}}
 	for i, root := range opts.Roots {
@@ -48,7 +49,12 @@ func Scan(ctx context.Context, opts Options) *Catalog {
 		d.root(i, root)
 	}
 	results := readAll(ctx, d.candidates(), &opts)
-	return assemble(&d, results, &opts)
+	c := assemble(&d, results, &opts)
+	c.hashes = hashes
+	for _, s := range c.Skills {
+		s.hashes = hashes
+	}
+	return c
 }
 
 // result is what became of one candidate.

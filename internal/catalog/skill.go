@@ -44,6 +44,7 @@ type Catalog struct {
 	Problems []Problem
 
 	byName map[string]*Skill
+	hashes *hashCache
 }
 
 // Skill gives the skill of a name, nil when none is served under it.

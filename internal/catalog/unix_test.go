@@ -110,7 +110,7 @@ func TestAnUnreadableDirectoryIsReported(t *testing.T) {
 	}
 }
 
-func TestReloadsKeepNoDescriptors(t *testing.T) {
+func TestScansKeepNoDescriptors(t *testing.T) {
 	dir := plant(t, map[string]string{"a/SKILL.md": good("a"), "a/sub/x": "x", "b/SKILL.md": "bad", "c/x": ""})
 	count := func() int {
 		fds, err := os.ReadDir("/dev/fd")
@@ -119,13 +119,12 @@ func TestReloadsKeepNoDescriptors(t *testing.T) {
 		}
 		return len(fds)
 	}
-	l := NewLive(t.Context(), Options{Roots: []string{dir}})
+	opts := Options{Roots: []string{dir}}
+	c := Scan(t.Context(), opts)
 	before := count()
 	for range 1000 {
-		c, err := l.Reload(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		opts.Before = c
+		c = Scan(t.Context(), opts)
 		if _, err := c.Skill("a").Digest(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -135,26 +134,19 @@ func TestReloadsKeepNoDescriptors(t *testing.T) {
 	}
 }
 
-func TestAReloadSwapsTheWholeCatalog(t *testing.T) {
+func TestALaterScanLeavesTheOldCatalogAsItWas(t *testing.T) {
 	dir := plant(t, map[string]string{"a/SKILL.md": good("a")})
-	l := NewLive(t.Context(), Options{Roots: []string{dir}})
-	old := l.Current()
+	opts := Options{Roots: []string{dir}}
+	old := Scan(t.Context(), opts)
 	if err := os.Rename(filepath.Join(dir, "a"), filepath.Join(dir, "b")); err != nil {
 		t.Fatal(err)
 	}
-	if l.Current() != old || old.Skill("a") == nil {
-		t.Error("the catalog changed without a reload")
+	opts.Before = old
+	next := Scan(t.Context(), opts)
+	if next.Skill("a") != nil || next.Skill("b") == nil || old.Skill("a") == nil || old.Skill("b") != nil {
+		t.Error("the two catalogs are not apart")
 	}
-	if _, err := l.Reload(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := l.Current(); got.Skill("a") != nil || got.Skill("b") == nil || old.Skill("a") == nil {
-		t.Error("the reload did not swap the catalog whole")
-	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	now := l.Current()
-	if _, err := l.Reload(ended); err == nil || l.Current() != now {
-		t.Errorf("a reload that was called off took effect: %v", err)
+	if next.hashes != old.hashes {
+		t.Error("what was known of files is lost")
 	}
 }
