@@ -8,6 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"skill-mcp/internal/launch"
+	_ "skill-mcp/internal/launch/early" // leaves before the rest is initialised
 )
 
 func main() { os.Exit(run(os.Args[1:])) }
@@ -21,6 +24,9 @@ const (
 
 // run runs one command line and gives the exit code.
 func run(args []string) int {
+	if len(args) == 1 && args[0] == launch.FrontRole {
+		return front()
+	}
 	root := newRootCommand()
 	root.SetArgs(args)
 	return exitCode(root.Execute())

@@ -24,6 +24,7 @@ Without a command it serves standard input and output, as clients expect.`,
 		SilenceErrors: true,
 		Version:       config.Version,
 		Args:          cobra.NoArgs,
+		RunE:          func(*cobra.Command, []string) error { return serve(config.HTTP{}) },
 	}
 	root.SetVersionTemplate("skill-mcp {{.Version}}\n")
 	root.AddGroup(
@@ -38,9 +39,9 @@ Without a command it serves standard input and output, as clients expect.`,
 			root.AddCommand(c)
 		}
 	}
-	add(groupServe, newClientsCommand(), newConfigCommand(), newVersionCommand())
+	add(groupServe, newServeCommand(), newClientsCommand(), newConfigCommand(), newVersionCommand())
 	add(groupTrust, newDoctorCommand(), newPolicyCommand())
-	add(groupPackages, newImportCommand(), newExportCommand(), newVerifyCommand(), newUninstallCommand(nil))
+	add(groupPackages, newImportCommand(), newExportCommand(), newVerifyCommand(), newUninstallCommand(nil), newDepsCommand())
 	return root
 }
 

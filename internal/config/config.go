@@ -40,9 +40,10 @@ type Front struct {
 	Policy    policy.Policy `json:"policy"`
 	// PolicyFile is the owner's file, re-read for disabledSkills; "" = shipped.
 	PolicyFile      string   `json:"policyFile"`
-	Disabled        []string `json:"disabled"` // from MCP_SKILL_DISABLE
-	DataDir         string   `json:"dataDir"`  // MCP_DATA_DIR when absolute
-	Protocol        string   `json:"protocol"` // auto, legacy or 2026-07-28
+	PolicyOwners    []int    `json:"policyOwners"` // uids whose policy file is believed beside root's
+	Disabled        []string `json:"disabled"`     // from MCP_SKILL_DISABLE
+	DataDir         string   `json:"dataDir"`      // MCP_DATA_DIR when absolute
+	Protocol        string   `json:"protocol"`     // auto, legacy or 2026-07-28
 	Watch           bool     `json:"watch"`
 	AllowUnscrubbed bool     `json:"allowUnscrubbed"`
 	Confirm         Confirm  `json:"confirm"`

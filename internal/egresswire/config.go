@@ -65,8 +65,8 @@ type Limits struct {
 // DefaultLimits returns what the zero fields of Limits mean.
 func DefaultLimits() Limits {
 	return Limits{
-		Connections:  256, // a browser keeps 6 a host; a crawler of ten hosts fits
-		HalfOpen:     64,  // a quarter: an unreachable host must not take all
+		Connections:  256,  // a browser keeps 6 a host; a crawler of ten hosts fits
+		HalfOpen:     64,   // a quarter: an unreachable host must not take all
 		DNSPerSecond: 1000, // two a connection at 500 connections a second; 5 % of a core
 		MemoryBytes:  memoryFor(256),
 		// Off: a bound on bytes is a matter of cost, not of safety.

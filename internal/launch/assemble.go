@@ -44,7 +44,7 @@ func Assemble(look grant.Lookup, o Options) (config.Front, wire.Boot, error) {
 	if err != nil {
 		return config.Front{}, wire.Boot{}, err
 	}
-	f.Policy, f.PolicyFile = chosen.Policy, chosen.File
+	f.Policy, f.PolicyFile, f.PolicyOwners = chosen.Policy, chosen.File, []int{os.Getuid()}
 	f.Warnings = append(f.Warnings, chosen.Notes...)
 	b := wire.Boot{
 		Policy: f.Policy, Grants: f.Grants, Hosted: f.Hosted, Roots: f.Roots, DataDir: f.DataDir,

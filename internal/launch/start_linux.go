@@ -59,19 +59,6 @@ func Serve(look func(string) (string, bool), o Options) error {
 	return become(append([]*os.File{conn, memory}, extra...))
 }
 
-// LockOptions says what the front keeps: the roots and the owner's policy file
-// to read, and the store of spent approvals to write.
-func LockOptions(f config.Front) frontlock.Options {
-	o := frontlock.Options{Roots: f.Roots, Accept: f.HTTP.Listen != ""}
-	if f.PolicyFile != "" {
-		o.ReadFiles = []string{f.PolicyFile}
-	}
-	if s := f.SpentStore(); s != "" {
-		o.Write, o.Enter = []string{s}, []string{f.DataDir}
-	}
-	return o
-}
-
 // prepareStore makes the folder of spent approvals for the front's user, who
 // could not make it below a folder of the owner's.
 func prepareStore(f config.Front) error {

@@ -1,18 +1,12 @@
 package mcpserver
 
-import "skill-mcp/internal/catalog"
+import (
+	"skill-mcp/internal/catalog"
+	"skill-mcp/internal/deps"
+)
 
 // Dependency is one MCP server that a skill needs, as skill_load shows it.
-type Dependency struct {
-	Name              string   `json:"name"`
-	Transport         string   `json:"transport"`
-	Description       string   `json:"description,omitempty"`
-	URL               string   `json:"url,omitempty"`
-	Command           string   `json:"command,omitempty"`
-	EnabledTools      []string `json:"enabledTools,omitempty"`
-	DisabledTools     []string `json:"disabledTools,omitempty"`
-	BearerTokenEnvVar string   `json:"bearerTokenEnvVar,omitempty"`
-}
+type Dependency = deps.View
 
 // RunConfig is what a run gets of the MCP servers of all enabled skills. The
 // zero value means that there are none.

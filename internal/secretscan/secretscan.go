@@ -23,9 +23,9 @@ var queryKeys = map[string]bool{
 
 // shapes are values that are credentials wherever they stand.
 var shapes = []*regexp.Regexp{
-	regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*`),                       // JWT
+	regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*`),                        // JWT
 	regexp.MustCompile(`(?i)\bbearer\s+[A-Za-z0-9._~+/=-]{8,}`),                                            // Authorization value
-	regexp.MustCompile(`\b(ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{16,}|\bgithub_pat_[A-Za-z0-9_]{16,}`),           // GitHub
+	regexp.MustCompile(`\b(ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{16,}|\bgithub_pat_[A-Za-z0-9_]{16,}`),          // GitHub
 	regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{16,}|\bxox[abprs]-[A-Za-z0-9-]{8,}|\bglpat-[A-Za-z0-9_-]{12,}`), // OpenAI and alike, Slack, GitLab
 	regexp.MustCompile(`\b(AKIA|ASIA)[A-Z0-9]{16}\b`),                                                      // AWS key id
 	regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`),
