@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,3 +61,5 @@ try { console.log(require('child_process').execFileSync(process.execPath,['-p','
 	}
 	h.Close()
 }
+
+func splitLines(s string) []string { return strings.Fields(s) }

@@ -8,7 +8,8 @@ import (
 	"skill-mcp/internal/policy"
 )
 
-// niceness makes a run lose against the server and the user's programs.
+// niceness makes a run lose against the server and the user's programs, where
+// no control group bounds its share.
 const niceness = 5
 
 // securebits: root means nothing, sets are not changed by uid changes, no

@@ -228,7 +228,11 @@ func (c *child) rlimits() error {
 			return fmt.Errorf("set limit %d: %w", r.Resource, err)
 		}
 	}
-	// A run competes with the server for the processor; it should lose.
+	if c.has(report.CgroupCPU) {
+		return nil
+	}
+	// Nothing else bounds its share of the processor, so it should lose against
+	// the server.
 	if err := unix.Setpriority(unix.PRIO_PROCESS, 0, niceness); err != nil {
 		return fmt.Errorf("set priority: %w", err)
 	}
