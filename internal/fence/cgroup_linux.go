@@ -157,7 +157,7 @@ func (g *groups) make(name string, l policy.Limits, initTasks int64, wants func(
 			out.remove()
 		}
 	}()
-	if g.v2 != "" {
+	if g.v2 != "" && (g.limits || wants(report.CgroupKill)) {
 		if err := out.makeLeaf(g, name); err != nil {
 			return nil, layered{report.CgroupKill, fmt.Errorf("make group: %w", err)}
 		}

@@ -61,7 +61,10 @@ type step struct {
 //
 // Precondition: called from main before any other goroutine was started, with
 // the descriptors above.
-func Child() int {
+func Child() int { return runChild(steps()) }
+
+// runChild carries out a list of steps.
+func runChild(list []step) int {
 	// Landlock, seccomp, credentials and no_new_privs are per thread. A goroutine
 	// that moves between threads leaves the fence.
 	runtime.LockOSThread()
@@ -70,7 +73,7 @@ func Child() int {
 		return tell(failure{Stage: "order", Errno: errnoName(err), Text: err.Error()})
 	}
 	c := &child{order: o, tmp: -1, proc: -1, baits: [3]int{-1, -1, -1}}
-	for _, s := range steps() {
+	for _, s := range list {
 		if s.layer != "" && !c.has(s.layer) {
 			continue
 		}

@@ -111,9 +111,9 @@ func defaultSignals() {
 //go:nosplit
 //go:norace
 func (l *launch) start() {
-	unix.RawSyscall(unix.SYS_SETSID, 0, 0, 0) // a group leader has its session already
-	unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0, 0)
-	if l.inside {
+	if l.inside { // a fork: what session and parent_death did is its parent's
+		unix.RawSyscall(unix.SYS_SETSID, 0, 0, 0)
+		unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0, 0)
 		parent, _, _ := unix.RawSyscall(unix.SYS_GETPPID, 0, 0, 0)
 		pid, _, _ := unix.RawSyscall(unix.SYS_GETPID, 0, 0, 0)
 		_, _, errno := unix.RawSyscall(unix.SYS_KILL, l.monitor, 0, 0)

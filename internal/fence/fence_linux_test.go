@@ -1,10 +1,13 @@
 package fence
 
 import (
-	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,54 +15,128 @@ import (
 	"skill-mcp/internal/report"
 )
 
+// TestMain lets this binary be the child, through the same entry as
+// skill-exec. A test may leave steps out of it, to show that the attack then
+// works; nothing in production reads that variable.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "child" {
-		os.Exit(Child())
+		without := strings.Split(os.Getenv("FENCE_WITHOUT"), ",")
+		os.Exit(runChild(slices.DeleteFunc(steps(), func(s step) bool { return slices.Contains(without, s.name) })))
 	}
 	os.Exit(m.Run())
 }
 
-func testPolicy() policy.Policy {
+// testPolicy prefers every layer, so that what is missing shows in the report
+// and a test can switch layers off.
+func testPolicy(off ...report.Layer) policy.Policy {
 	p := policy.Policy{Name: "test", Network: policy.NetNone}
 	for _, l := range report.Layers() {
-		p.Layers = append(p.Layers, policy.Layer{Layer: l, Want: report.Prefer})
+		w := report.Prefer
+		if slices.Contains(off, l) {
+			w = report.Off
+		}
+		p.Layers = append(p.Layers, policy.Layer{Layer: l, Want: w})
 	}
 	return p
 }
 
-func TestSmoke(t *testing.T) {
-	p := testPolicy()
-	h := Probe(p, ProbeOptions{TmpRoot: t.TempDir()})
-	for _, r := range h.Report(p, policy.NetNone).Layers {
-		fmt.Printf("%-16s %-8s %-9s %s %s | %s\n", r.Layer, r.Want, r.Got, r.Level, r.Reason, r.Remedy)
+// probePath builds the probe program once, where every user may run it.
+var probePath = sync.OnceValue(func() string {
+	if p := os.Getenv("FENCE_PROBE"); p != "" {
+		return p // a parent of another user built it
 	}
+	dir, err := os.MkdirTemp("", "fence-probe")
+	if err != nil {
+		panic(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		panic(err)
+	}
+	at := filepath.Join(dir, "probe")
+	c := exec.Command("go", "build", "-o", at, "./testdata/probe")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
+		panic(string(out))
+	}
+	return at
+})
+
+// newHost probes this machine for a test.
+func newHost(t testing.TB, p policy.Policy) *Host {
+	h := Probe(p, ProbeOptions{TmpRoot: t.TempDir(), LockDir: lockDir(t)})
+	if h.broken != nil {
+		t.Fatal(h.broken)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+func lockDir(t testing.TB) string {
 	dir := t.TempDir()
-	os.WriteFile(dir+"/a.js", []byte(`console.log("hi", process.pid, process.ppid, process.env, process.argv, process.cwd()); const fs=require('fs'); for (const d of ['/','/etc','/dev','/proc','/tmp','/usr/bin']) { try {console.log(d, fs.readdirSync(d).join(' '))} catch(e) {console.log(d,e.code)} }; console.log(fs.readFileSync('/proc/self/status','utf8'),fs.readFileSync('/proc/self/cgroup','utf8'))
-console.log(require('v8').getHeapStatistics().heap_size_limit/2**20, process.execPath, process.constrainedMemory?.())
-try { console.log(require('child_process').execFileSync(process.execPath,['-p','1+1']).toString()) } catch(e) {console.log(e)}
-`), 0o644)
-	d, _ := os.Open(dir)
-	exe, _ := os.Open("/usr/bin/node")
-	pr, pw, _ := os.Pipe()
-	s := Spec{Policy: p, Limits: policy.Defaults(), Network: policy.NetNone, SkillDir: d, SkillPath: dir, ScriptPath: dir + "/a.js",
-		Exec: Program{Name: "node", Path: "/usr/bin/node", File: exe, Read: []string{"/lib64/ld-linux-x86-64.so.2", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"}}, Env: []string{"PATH=/usr/bin", "HOME=/root"}, Stdout: pw, Stderr: pw, Timeout: time.Minute}
-	t0 := time.Now()
-	r, err := h.Start(s)
+	os.Chmod(dir, 0o700)
+	return dir
+}
+
+// outcome is a finished run of the probe.
+type outcome struct {
+	acts   map[string]string
+	text   string
+	leader Exit
+	fence  report.Fence
+	usage  Usage
+	names  []string
+}
+
+// probe runs acts behind a fence of its own and waits for the end.
+func probe(t testing.TB, h *Host, s Spec, acts ...string) outcome {
+	t.Helper()
+	s.Args = acts
+	r, out := start(t, h, s)
+	return finish(t, r, out)
+}
+
+// start begins a run whose output can be read.
+func start(t testing.TB, h *Host, s Spec) (*Run, *os.File) {
+	t.Helper()
+	pr, pw, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Println("start", time.Since(t0), r.Pid())
+	s.Stdout, s.Stderr = pw, pw
+	r, err := h.Start(s)
 	pw.Close()
-	b, _ := io.ReadAll(pr)
-	fmt.Println(string(b))
-	<-r.Done()
-	fmt.Println(r.Leader(), r.Kill(2*time.Second), r.Usage(), r.Close())
-	for _, r := range r.Fence().Layers {
-		if r.Got != report.Enforced {
-			fmt.Printf("%-16s %-8s %-9s %s %s | %s\n", r.Layer, r.Want, r.Got, r.Level, r.Reason, r.Remedy)
-		}
+	if err != nil {
+		t.Fatal(err)
 	}
-	h.Close()
+	return r, pr
 }
 
-func splitLines(s string) []string { return strings.Fields(s) }
+// finish waits for the script's own end and ends the rest.
+func finish(t testing.TB, r *Run, out *os.File) outcome {
+	t.Helper()
+	text := make(chan string)
+	go func() {
+		b, _ := io.ReadAll(out)
+		text <- string(b)
+	}()
+	select {
+	case <-r.Done():
+	case <-time.After(30 * time.Second):
+		t.Error("the run did not end")
+	}
+	if left := r.Kill(5 * time.Second); left != nil {
+		t.Errorf("survivors: %+v", left)
+	}
+	o := outcome{acts: map[string]string{}, text: <-text, leader: r.Leader(), fence: r.Fence(), usage: r.Usage(), names: r.EnvNames()}
+	if left := r.Close(); left != nil {
+		t.Errorf("leftovers: %v", left)
+	}
+	for _, l := range strings.Split(o.text, "\n") {
+		act, result, _ := strings.Cut(l, "\t")
+		o.acts[act] = result
+	}
+	return o
+}
+
+// probeSpec is a run of the probe program.
+func probeSpec(t testing.TB, p policy.Policy) Spec { return testSpec(t, p, probePath(), "") }

@@ -37,6 +37,7 @@ type Host struct {
 	spared             map[int]bool
 	runs               int
 	null               *os.File
+	childEnv           []string
 	broken             error // the thread could not leave a run's group: nothing may be started any more
 	work               chan func()
 }
@@ -51,6 +52,8 @@ func Probe(p policy.Policy, opts ProbeOptions) *Host {
 	h := &Host{
 		exe: opts.Exe, tmpRoot: opts.TmpRoot, name: prefix() + strconv.Itoa(os.Getpid()) + "-" + startTicks(os.Getpid()),
 		namespaces: map[string]string{}, lacks: map[report.Layer]lack{}, spared: map[int]bool{}, work: make(chan func()),
+		// One processor and no collections: the runtime then makes no threads later.
+		childEnv: []string{"GOMAXPROCS=1", "GOGC=off"},
 	}
 	if h.exe == "" {
 		h.exe = "/proc/self/exe"

@@ -295,8 +295,7 @@ func (h *Host) spawn(r *Run, o *order, extra []uintptr) error {
 		sys.UseCgroupFD, sys.CgroupFD = true, int(r.group.v2fd.Fd())
 	}
 	attr := &syscall.ProcAttr{
-		// One processor and no collections: the runtime then makes no threads later.
-		Env: []string{"GOMAXPROCS=1", "GOGC=off"}, Sys: sys,
+		Env: h.childEnv, Sys: sys,
 		Files: append([]uintptr{h.null.Fd(), s(r.spec.Stdout, h.null), s(r.spec.Stderr, h.null), uintptr(pair[1]), uintptr(mem)}, extra...),
 	}
 	err = h.onThread(func() error {
