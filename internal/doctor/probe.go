@@ -57,6 +57,7 @@ type step struct {
 	name, skill, script string
 	args                map[string]any
 	timeout             time.Duration
+	layer               report.Layer // the run shows nothing where this one is absent
 }
 
 // steps are all runs of an examination, short ones first.
@@ -75,19 +76,19 @@ func (s *session) steps() []step {
 	}
 	fill := map[string]any{"fill": 32 << 20}
 	return []step{
-		{"fs-read", Skill, "fs-read.js", at, probeWait},
-		{"fs-write", Skill, "fs-write.js", at, probeWait},
-		{"net", Skill, "net.js", at, probeWait},
-		{"sig", Skill, "sig.js", at, probeWait},
-		{"out", Skill, "out.js", arg("mode", "some", "bytes", outBytes), probeWait},
-		{"group", Skill, "tree.js", arg("mode", "group exit"), probeWait},
-		{"session", Skill, "tree.js", arg("mode", "session exit"), probeWait},
-		{"deadline", Skill, "cpu.js", arg("mode", "sleep"), time.Second},
-		{"fill", Small, "fs-write.js", fill, probeWait},
-		{"memory-some", Small, "mem.js", arg("mode", "none", "bytes", 8<<20), probeWait},
-		{"memory", Small, "mem.js", arg("mode", "buffers"), probeWait},
-		{"pids", Small, "cpu.js", arg("mode", "forks", "most", 80), probeWait},
-		{"cpu", Small, "cpu.js", arg("mode", "four", "ms", 1000), probeWait},
+		{"fs-read", Skill, "fs-read.js", at, probeWait, ""},
+		{"fs-write", Skill, "fs-write.js", at, probeWait, ""},
+		{"net", Skill, "net.js", at, probeWait, ""},
+		{"sig", Skill, "sig.js", at, probeWait, ""},
+		{"out", Skill, "out.js", arg("mode", "some", "bytes", outBytes), probeWait, ""},
+		{"group", Skill, "tree.js", arg("mode", "group exit"), probeWait, ""},
+		{"session", Skill, "tree.js", arg("mode", "session exit"), probeWait, ""},
+		{"deadline", Skill, "cpu.js", arg("mode", "sleep"), time.Second, ""},
+		{"fill", Small, "fs-write.js", fill, probeWait, report.PrivateTmp},
+		{"memory-some", Small, "mem.js", arg("mode", "none", "bytes", 8<<20), probeWait, report.CgroupMemory},
+		{"memory", Small, "mem.js", arg("mode", "buffers"), probeWait, report.CgroupMemory},
+		{"pids", Small, "cpu.js", arg("mode", "forks", "most", 80), probeWait, report.CgroupPids},
+		{"cpu", Small, "cpu.js", arg("mode", "four", "ms", 1000), probeWait, report.CgroupCPU},
 	}
 }
 
@@ -97,14 +98,8 @@ const outBytes = 3 << 20
 // probe runs everything. The error is the first run's: when that cannot run,
 // none can.
 func (s *session) probe(ctx context.Context) (facts, error) {
-	l := s.boot.Policy.LimitsFor(Small)
-	f := facts{
-		network: string(s.boot.Policy.NetworkFor(Skill)), own: ownNamespaces(), uid: os.Getuid(),
-		acts: map[string]map[string]string{}, runs: map[string]outcome{}, left: map[string]int{},
-	}
-	f.limits.files, f.limits.cpuPercent = s.boot.Policy.LimitsFor(Skill).OpenFiles, l.CPUPercent
-	f.environ = readEnviron(s.helper.Pid, s.m.sentinel)
-	self, err := s.run(ctx, step{"self", Skill, "self.js", nil, probeWait})
+	f := s.before()
+	self, err := s.run(ctx, step{"self", Skill, "self.js", nil, probeWait, ""})
 	if err != nil {
 		return f, err
 	}
@@ -113,6 +108,9 @@ func (s *session) probe(ctx context.Context) (facts, error) {
 	}
 	f.self = self
 	for _, st := range s.steps() {
+		if st.layer != "" && self.Fence.Row(st.layer).Got != report.Enforced {
+			continue
+		}
 		o, err := s.run(ctx, st)
 		if err != nil {
 			return f, fmt.Errorf("probe %s: %w", st.name, err)
@@ -126,6 +124,17 @@ func (s *session) probe(ctx context.Context) (facts, error) {
 		os.Remove("/tmp/" + s.m.mark)
 	}
 	return f, nil
+}
+
+// before gives what is known before the first probe.
+func (s *session) before() facts {
+	f := facts{
+		network: string(s.boot.Policy.NetworkFor(Skill)), own: ownNamespaces(), uid: os.Getuid(),
+		acts: map[string]map[string]string{}, runs: map[string]outcome{}, left: map[string]int{},
+		environ: readEnviron(s.helper.Pid, s.m.sentinel),
+	}
+	f.limits.files, f.limits.cpuPercent = s.boot.Policy.LimitsFor(Skill).OpenFiles, s.boot.Policy.LimitsFor(Small).CPUPercent
+	return f
 }
 
 // take keeps the acts that a probe printed.
