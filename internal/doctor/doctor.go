@@ -40,12 +40,12 @@ func Run(ctx context.Context, look grant.Lookup) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	m, err := newMachine()
+	m, err := NewMachine()
 	if err != nil {
 		return Report{}, err
 	}
-	defer m.close()
-	boot.Roots, boot.Grants, boot.DataDir = []string{m.root}, grant.Grants{From: grant.FromDeclaration}, ""
+	defer m.Close()
+	boot.Roots, boot.Grants, boot.DataDir = []string{m.Root}, grant.Grants{From: grant.FromDeclaration}, ""
 	boot.Policy.Skills = append(append([]policy.Skill{}, boot.Policy.Skills...), policy.Skill{Name: Small, Limits: small().Min(boot.Policy.LimitsFor(""))})
 	r := Report{
 		Policy: front.Policy.Name, Network: string(front.Policy.NetworkFor(Skill)),
@@ -114,7 +114,7 @@ func explain(err error) string {
 
 // session is one helper, started as the server starts it.
 type session struct {
-	m      *machine
+	m      *Machine
 	runner *runner.Runner
 	ready  wire.Ready
 	helper *os.Process
@@ -122,8 +122,8 @@ type session struct {
 }
 
 // open starts the helper with the environment and a sentinel in it.
-func open(ctx context.Context, m *machine, boot wire.Boot) (*session, error) {
-	env := append(os.Environ(), "SKILL_MCP_DOCTOR="+m.sentinel)
+func open(ctx context.Context, m *Machine, boot wire.Boot) (*session, error) {
+	env := append(os.Environ(), "SKILL_MCP_DOCTOR="+m.Sentinel)
 	var conn io.ReadWriteCloser
 	conn, helper, err := launch.StartMonitor(boot, env)
 	if err != nil {

@@ -11,40 +11,42 @@ import (
 	"runtime"
 )
 
-// machine is the decoy that the probes attack: files, listeners and a value in
+// Machine is the decoy that the probes attack: files, listeners and a value in
 // the helper's environment, all made for this examination.
-type machine struct {
-	dir, root                string // the probe skills lie below root
-	outside, secret, shared  string
-	unix, abstract, sentinel string
-	mark                     string // in the arguments of processes that are left behind
-	tcp, udp                 int
-	closers                  []func() error
+type Machine struct {
+	Dir, Root       string // the probe skills lie below Root
+	Outside, Secret string // a file for everybody and one for its owner, outside
+	Shared          string // a directory that everybody may write
+	Unix, Abstract  string // sockets by path and by name
+	Sentinel        string // a value for the helper's environment
+	Mark            string // in the arguments of processes that are left behind
+	TCP, UDP        int    // ports on 127.0.0.1
+	closers         []func() error
 }
 
 // probeFile is the declaration of the probe skills.
 const probeFile = `---
 name: %s
 description: Probes of skill-mcp doctor. Not for use.
----
+%s---
 `
 
-// newMachine makes the decoys in a temporary directory that every user may
+// NewMachine makes the decoys in a temporary directory that every user may
 // enter, as skills are.
-func newMachine() (*machine, error) {
+func NewMachine() (*Machine, error) {
 	dir, err := os.MkdirTemp("", "skill-mcp-doctor-")
 	if err != nil {
 		return nil, fmt.Errorf("make the doctor's directory: %w", err)
 	}
-	m := &machine{
-		dir: dir, root: filepath.Join(dir, "root"), outside: filepath.Join(dir, "outside", "file"),
-		secret: filepath.Join(dir, "outside", "secret"), shared: filepath.Join(dir, "shared"),
-		unix: filepath.Join(dir, "outside", "s"), sentinel: random(), mark: "skill-mcp-doctor-" + random(),
+	m := &Machine{
+		Dir: dir, Root: filepath.Join(dir, "root"), Outside: filepath.Join(dir, "outside", "file"),
+		Secret: filepath.Join(dir, "outside", "secret"), Shared: filepath.Join(dir, "shared"),
+		Unix: filepath.Join(dir, "outside", "s"), Sentinel: random(), Mark: "skill-mcp-doctor-" + random(),
 	}
-	m.abstract = m.mark
+	m.Abstract = m.Mark
 	m.closers = append(m.closers, func() error { return os.RemoveAll(dir) })
 	if err := m.fill(); err != nil {
-		m.close()
+		m.Close()
 		return nil, fmt.Errorf("make the doctor's decoys: %w", err)
 	}
 	return m, nil
@@ -58,8 +60,8 @@ func random() string {
 }
 
 // fill writes the files and opens the listeners.
-func (m *machine) fill() error {
-	for _, d := range []string{m.dir, m.root, filepath.Dir(m.outside), m.shared} {
+func (m *Machine) fill() error {
+	for _, d := range []string{m.Dir, m.Root, filepath.Dir(m.Outside), m.Shared} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			return err
 		}
@@ -67,10 +69,10 @@ func (m *machine) fill() error {
 			return err
 		}
 	}
-	if err := os.Chmod(m.shared, 0o777); err != nil {
+	if err := os.Chmod(m.Shared, 0o777); err != nil {
 		return err
 	}
-	for file, mode := range map[string]os.FileMode{m.outside: 0o666, m.secret: 0o600} {
+	for file, mode := range map[string]os.FileMode{m.Outside: 0o666, m.Secret: 0o600} {
 		if err := os.WriteFile(file, []byte("a file of somebody else\n"), mode); err != nil {
 			return err
 		}
@@ -79,20 +81,21 @@ func (m *machine) fill() error {
 		}
 	}
 	for _, skill := range []string{Skill, Small} {
-		if err := writeSkill(filepath.Join(m.root, skill), skill); err != nil {
+		if err := WriteSkill(filepath.Join(m.Root, skill), skill, ""); err != nil {
 			return err
 		}
 	}
 	return m.listen()
 }
 
-// writeSkill writes one probe skill.
-func writeSkill(dir, name string) error {
+// WriteSkill writes a skill with all probes; declaration is YAML for its
+// frontmatter, which the doctor does not need and a server does.
+func WriteSkill(dir, name, declaration string) error {
 	scripts := filepath.Join(dir, "scripts")
 	if err := os.MkdirAll(scripts, 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "SKILL.md"), fmt.Appendf(nil, probeFile, name), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "SKILL.md"), fmt.Appendf(nil, probeFile, name, declaration), 0o644); err != nil {
 		return err
 	}
 	list, err := fs.ReadDir(Probes, "probes")
@@ -112,25 +115,25 @@ func writeSkill(dir, name string) error {
 }
 
 // listen opens the sockets that the probes try to reach.
-func (m *machine) listen() error {
+func (m *Machine) listen() error {
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	m.closers = append(m.closers, tcp.Close)
-	m.tcp = tcp.Addr().(*net.TCPAddr).Port
+	m.TCP = tcp.Addr().(*net.TCPAddr).Port
 	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	m.closers = append(m.closers, udp.Close)
-	m.udp = udp.LocalAddr().(*net.UDPAddr).Port
+	m.UDP = udp.LocalAddr().(*net.UDPAddr).Port
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	names := []string{m.unix}
+	names := []string{m.Unix}
 	if runtime.GOOS == "linux" {
-		names = append(names, "@"+m.abstract)
+		names = append(names, "@"+m.Abstract)
 	}
 	for _, n := range names {
 		l, err := net.Listen("unix", n)
@@ -139,12 +142,29 @@ func (m *machine) listen() error {
 		}
 		m.closers = append(m.closers, l.Close)
 	}
-	return os.Chmod(m.unix, 0o777)
+	return os.Chmod(m.Unix, 0o777)
 }
 
-// close takes the decoys away.
-func (m *machine) close() {
+// Close takes the decoys away.
+func (m *Machine) Close() {
 	for i := len(m.closers) - 1; i >= 0; i-- {
 		m.closers[i]()
 	}
+}
+
+// Args gives the argument of the probes: the addresses of the decoys, and what
+// the pairs add.
+func (m *Machine) Args(pairs ...any) map[string]any {
+	return with(map[string]any{
+		"outside": m.Outside, "secret": m.Secret, "shared": m.Shared, "unix": m.Unix, "abstract": m.Abstract,
+		"sentinel": m.Sentinel, "tcp": m.TCP, "udp": m.UDP, "mark": m.Mark,
+	}, pairs)
+}
+
+// with adds name and value pairs to a map.
+func with(out map[string]any, pairs []any) map[string]any {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		out[fmt.Sprint(pairs[i])] = pairs[i+1]
+	}
+	return out
 }

@@ -63,17 +63,8 @@ type step struct {
 // steps are all runs of an examination, short ones first.
 func (s *session) steps() []step {
 	m := s.m
-	at := map[string]any{
-		"outside": m.outside, "secret": m.secret, "shared": m.shared, "unix": m.unix, "abstract": m.abstract, "sentinel": m.sentinel,
-		"tcp": m.tcp, "udp": m.udp, "monitor": s.helper.Pid, "front": os.Getpid(), "leave": m.mark,
-	}
-	arg := func(pairs ...any) map[string]any {
-		out := map[string]any{"mark": m.mark}
-		for i := 0; i < len(pairs); i += 2 {
-			out[pairs[i].(string)] = pairs[i+1]
-		}
-		return out
-	}
+	at := m.Args("monitor", s.helper.Pid, "front", os.Getpid(), "leave", m.Mark)
+	arg := func(pairs ...any) map[string]any { return with(map[string]any{"mark": m.Mark}, pairs) }
 	fill := map[string]any{"fill": 32 << 20}
 	return []step{
 		{"fs-read", Skill, "fs-read.js", at, probeWait, ""},
@@ -117,11 +108,11 @@ func (s *session) probe(ctx context.Context) (facts, error) {
 		}
 		f.runs[st.name] = o
 		f.take(st.name, o)
-		f.left[st.name] = marked(s.m.mark)
+		f.left[st.name] = marked(s.m.Mark)
 	}
-	_, err = os.Stat("/tmp/" + s.m.mark)
+	_, err = os.Stat("/tmp/" + s.m.Mark)
 	if f.tmpLeft = err == nil; f.tmpLeft {
-		os.Remove("/tmp/" + s.m.mark)
+		os.Remove("/tmp/" + s.m.Mark)
 	}
 	return f, nil
 }
@@ -131,7 +122,7 @@ func (s *session) before() facts {
 	f := facts{
 		network: string(s.boot.Policy.NetworkFor(Skill)), own: ownNamespaces(), uid: os.Getuid(),
 		acts: map[string]map[string]string{}, runs: map[string]outcome{}, left: map[string]int{},
-		environ: readEnviron(s.helper.Pid, s.m.sentinel),
+		environ: readEnviron(s.helper.Pid, s.m.Sentinel),
 	}
 	f.limits.files, f.limits.cpuPercent = s.boot.Policy.LimitsFor(Skill).OpenFiles, s.boot.Policy.LimitsFor(Small).CPUPercent
 	return f
