@@ -10,10 +10,15 @@ import (
 	"strings"
 	"time"
 
+	"skill-mcp/internal/beneath"
 	"skill-mcp/internal/egresswire"
+	"skill-mcp/internal/environ"
+	"skill-mcp/internal/fence"
 	"skill-mcp/internal/grant"
+	"skill-mcp/internal/interp"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
+	"skill-mcp/internal/uplink"
 	"skill-mcp/internal/wire"
 )
 
@@ -29,9 +34,10 @@ const (
 // The zero value holds nothing open.
 type approved struct {
 	req     wire.Request
-	dir     place // the skill's real directory
-	script  place
-	interp  *interpreter
+	dir     beneath.Place // the skill's real directory
+	script  beneath.Place
+	interp  *interp.Interpreter
+	prog    fence.Program // what interp starts
 	granted []string
 	env     runEnv
 	network policy.Network
@@ -46,8 +52,8 @@ type approved struct {
 
 // close gives the descriptors back.
 func (a *approved) close() {
-	a.dir.close()
-	a.script.close()
+	a.dir.Close()
+	a.script.Close()
 }
 
 // refusal makes the monitor's no.
@@ -104,7 +110,7 @@ func checkShape(a *approved) *wire.Refused {
 // checkScrub holds back every run of a hosted server whose environment could
 // not be wiped (the contract, 7); elsewhere the report carries it.
 func (m *monitor) checkScrub(*approved) *wire.Refused {
-	if m.scrub.State != scrubFailed || !m.boot.Hosted || m.boot.AllowUnscrubbed {
+	if m.scrub.State != environ.Failed || !m.boot.Hosted || m.boot.AllowUnscrubbed {
 		return nil
 	}
 	return refusal(wire.CodeUnscrubbed, "instructions and files are still served",
@@ -138,10 +144,10 @@ func (m *monitor) checkInterpreter(a *approved) *wire.Refused {
 	if i == nil {
 		return refusal(wire.CodeInterpreter, "the owner can add it to the policy", "interpreter %q is not in the set (%s)", a.req.Interpreter, set)
 	}
-	if s := i.state(true); s.Reason != "" {
-		return refusal(wire.CodeInterpreter, "instructions and files are still served", "interpreter %q cannot run here: %s (set: %s)", i.entry.Name, s.Reason, set)
+	if s := i.State(true); s.Reason != "" {
+		return refusal(wire.CodeInterpreter, "instructions and files are still served", "interpreter %q cannot run here: %s (set: %s)", i.Name(), s.Reason, set)
 	}
-	a.interp = i
+	a.interp, a.prog = i, i.Program()
 	return nil
 }
 
@@ -150,21 +156,21 @@ func (m *monitor) checkInterpreter(a *approved) *wire.Refused {
 func (m *monitor) checkDir(a *approved) *wire.Refused {
 	r := a.req
 	no := func(err error) *wire.Refused { return refusal(wire.CodePath, "", "skill directory: %v", err) }
-	if r.Root < 0 || r.Root >= len(m.roots) || m.roots[r.Root].file == nil {
+	if r.Root < 0 || r.Root >= len(m.roots) || m.roots[r.Root].File == nil {
 		return no(fmt.Errorf("root %d is not open", r.Root))
 	}
 	root := m.roots[r.Root]
-	if !local(r.Dir) {
+	if !beneath.Local(r.Dir) {
 		return no(fmt.Errorf("%q is not below the root", r.Dir))
 	}
 	var err error
-	if a.dir, err = openDir(root, r.Dir); err != nil {
+	if a.dir, err = beneath.OpenDir(root, r.Dir); err != nil {
 		return no(err)
 	}
-	if filepath.Base(a.dir.path) != r.Skill {
-		return no(fmt.Errorf("%s is not called %q", a.dir.path, r.Skill))
+	if filepath.Base(a.dir.Path) != r.Skill {
+		return no(fmt.Errorf("%s is not called %q", a.dir.Path, r.Skill))
 	}
-	if err := candidate(root.path, a.dir.path); err != nil {
+	if err := beneath.Candidate(root.Path, a.dir.Path); err != nil {
 		return no(err)
 	}
 	return nil
@@ -173,16 +179,16 @@ func (m *monitor) checkDir(a *approved) *wire.Refused {
 // checkScript opens the script below the skill and compares its bytes with the
 // approved ones.
 func (m *monitor) checkScript(a *approved) *wire.Refused {
-	if !local(a.req.Script) {
+	if !beneath.Local(a.req.Script) {
 		return refusal(wire.CodePath, "", "script %q is not below its skill", a.req.Script)
 	}
 	var err error
-	if a.script, err = openRegular(a.dir, a.req.Script); err != nil {
+	if a.script, err = beneath.OpenRegular(a.dir, a.req.Script); err != nil {
 		return refusal(wire.CodePath, "the script must be a regular file of its skill", "script: %v", err)
 	}
 	h := sha256.New()
-	if _, err := io.Copy(h, a.script.file); err != nil {
-		return refusal(wire.CodePath, "", "read script %s: %v", a.script.path, err)
+	if _, err := io.Copy(h, a.script.File); err != nil {
+		return refusal(wire.CodePath, "", "read script %s: %v", a.script.Path, err)
 	}
 	if hex.EncodeToString(h.Sum(nil)) != a.req.ScriptSHA256 {
 		return refusal(wire.CodeChanged, "ask for a new preview", "script %q is not the one that was approved: its bytes changed", a.req.Script)
@@ -245,4 +251,24 @@ func missing(name string, r report.Row) *wire.Refused {
 		hint = fmt.Sprintf("a policy that does not require %s (MCP_SKILL_POLICY)", r.Layer)
 	}
 	return refusal(wire.CodeFence, hint, "policy %q requires the layer %s and it is %s here: %s", name, r.Layer, r.Got, r.Reason)
+}
+
+// checkUplink settles how mode declared is kept, for the plan as for the run:
+// by a device in the run's own network namespace, else by a proxy on the only
+// port that Landlock leaves, else not at all.
+func (m *monitor) checkUplink(a *approved) *wire.Refused {
+	if a.network != policy.NetDeclared {
+		return nil
+	}
+	ns, ports := a.fence.Row(report.NSNet), a.fence.Row(report.LandlockNet)
+	a.viaProxy = ns.Got != report.Enforced
+	if a.viaProxy && ports.Got != report.Enforced {
+		return refusal(wire.CodeFence, ns.Remedy, "network mode declared cannot be kept here: no network namespace (%s) and no Landlock rule for ports (%s)", ns.Reason, ports.Reason)
+	}
+	upstream, _ := m.env.Proxy()
+	var err error
+	if a.egress, err = uplink.Config(a.hosts, m.boot.Policy.Egress, upstream, a.viaProxy); err != nil {
+		return refusal(wire.CodeInvalid, "the skill's egress declaration or the policy has to be mended", "network of the run: %v", err)
+	}
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
 	"skill-mcp/internal/runner"
+	"skill-mcp/internal/uplink"
 	"skill-mcp/internal/wire"
 )
 
@@ -108,7 +109,7 @@ func TestModeDeclaredReachesTheListedHostOnly(t *testing.T) {
 			t.Errorf("planned %v, received %v", plan.EnvNames, out.EnvNames)
 		}
 		e := out.Evidence.Egress
-		if len(e) < 2 || e[0].Host != "listed.test" || e[0].Connections != 1 || e[0].BytesIn == 0 || firstRefused(e) != "other.test" {
+		if len(e) < 2 || e[0].Host != "listed.test" || e[0].Connections != 1 || e[0].BytesIn == 0 || uplink.FirstRefused(e) != "other.test" {
 			t.Errorf("%+v", e)
 		}
 		if !strings.Contains(out.NetworkNote, "other.test") || !strings.Contains(out.NetworkNote, "egress") {

@@ -4,7 +4,10 @@ import (
 	"sort"
 	"strings"
 
+	"skill-mcp/internal/environ"
 	"skill-mcp/internal/grant"
+	"skill-mcp/internal/policy"
+	"skill-mcp/internal/uplink"
 )
 
 // zoneinfo is where TZ values that are paths point.
@@ -22,7 +25,7 @@ type runEnv struct {
 // set, what the interpreter needs and what a run always has. TMPDIR always
 // exists, since the private directory is the only place a script may write;
 // the others only when the server has them (the contract, 5.3).
-func buildEnv(e environ, a *approved) runEnv {
+func buildEnv(e environ.Environ, a *approved) runEnv {
 	values := map[string]string{}
 	out := runEnv{notSet: []string{}}
 	for _, n := range grant.Ambient() {
@@ -37,7 +40,7 @@ func buildEnv(e environ, a *approved) runEnv {
 			out.notSet = append(out.notSet, n)
 		}
 	}
-	for _, kv := range a.interp.prog.Env {
+	for _, kv := range a.prog.Env {
 		n, v, _ := strings.Cut(kv, "=")
 		values[n] = v
 	}
@@ -45,7 +48,9 @@ func buildEnv(e environ, a *approved) runEnv {
 	if tz, ok := values["TZ"]; ok {
 		values["TZ"] = zoneName(tz)
 	}
-	proxyEnv(values, a.network, a.viaProxy)
+	if a.network == policy.NetDeclared {
+		uplink.Plan(values, a.viaProxy)
+	}
 	if a.req.Config {
 		addConfigEnv(values)
 	}
@@ -82,7 +87,7 @@ func zoneName(tz string) string {
 
 // secretIn returns the name of a granted variable whose value the text holds.
 // Values under eight bytes are no secrets and would be found by chance.
-func (e environ) secretIn(text string, granted []string) string {
+func secretIn(e environ.Environ, text string, granted []string) string {
 	const least = 8
 	for _, n := range granted {
 		if v := e[n]; len(v) >= least && strings.Contains(text, v) {

@@ -3,6 +3,7 @@ package monitor
 import (
 	"time"
 
+	"skill-mcp/internal/environ"
 	"skill-mcp/internal/fence"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
@@ -67,11 +68,11 @@ func (m *monitor) own(f report.Fence) report.Fence {
 // environRow is the report of the wiped environment, which was read back.
 func environRow(want report.Want, state, reason string) report.Row {
 	r := report.Row{Layer: report.Environ, Want: want, Got: report.Enforced}
-	if state == scrubbed {
+	if state == environ.Scrubbed {
 		return r
 	}
 	r.Got, r.Reason = report.Absent, "the exec-time environment could not be wiped: "+reason
-	if state == unsupported {
+	if state == environ.Unsupported {
 		r.Reason = "this system has no exec-time environment to wipe"
 	}
 	return r

@@ -1,6 +1,10 @@
 package monitor
 
 import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
 	"skill-mcp/internal/fence"
 	"skill-mcp/internal/policy"
 )
@@ -20,4 +24,19 @@ func (f fenced) Start(s fence.Spec) (run, error) {
 // newHost probes this system once.
 func newHost(p policy.Policy) (host, error) {
 	return fenced{fence.Probe(p, fence.ProbeOptions{})}, nil
+}
+
+// harden makes this process unreadable for others of its user and the reaper
+// of what its children leave behind, so that the fence can find it.
+func harden() error {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("make the helper undumpable: %w", err)
+	}
+	if d, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); err != nil || d != 0 {
+		return fmt.Errorf("make the helper undumpable: it reads back as %d (%v)", d, err)
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become the reaper of orphans: %w", err)
+	}
+	return nil
 }

@@ -8,7 +8,10 @@ import (
 	"os/signal"
 	"syscall"
 
+	"skill-mcp/internal/beneath"
+	"skill-mcp/internal/environ"
 	"skill-mcp/internal/grant"
+	"skill-mcp/internal/interp"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
 	"skill-mcp/internal/wire"
@@ -22,11 +25,11 @@ const maxBoot = 4 << 20
 // child, one reply.
 type monitor struct {
 	boot    wire.Boot
-	env     environ
+	env     environ.Environ
 	scrub   wire.Scrub
-	roots   []place // same order as boot.Roots; no file = could not be opened
+	roots   []beneath.Place // same order as boot.Roots; no file = could not be opened
 	states  []wire.RootState
-	interps []*interpreter
+	interps []*interp.Interpreter
 	host    host
 	fences  map[policy.Network]report.Fence
 	conn    *wire.Conn
@@ -38,7 +41,7 @@ type monitor struct {
 // process: 0 when the front has gone, 1 when it could not begin or the
 // protocol was broken, with one line on standard error.
 func Main(socket io.ReadWriteCloser, boot io.ReadCloser) int {
-	m := &monitor{scrub: scrub(), env: takeEnviron(), fences: map[policy.Network]report.Fence{}}
+	m := &monitor{scrub: environ.Scrub(), env: environ.Take(), fences: map[policy.Network]report.Fence{}}
 	if err := m.main(socket, boot); err != nil {
 		fmt.Fprintf(os.Stderr, "skill-exec: monitor: %v\n", err)
 		return 1
@@ -67,7 +70,7 @@ func (m *monitor) main(socket io.ReadWriteCloser, boot io.ReadCloser) error {
 	}
 	defer m.close()
 	for _, i := range m.interps {
-		i.ask(m.host.Spare) // after the probe, so that it is not in its way
+		i.Ask(m.host.Spare) // after the probe, so that it is not in its way
 	}
 	m.conn, m.frames = wire.NewConn(wire.Monitor, socket), make(chan frame)
 	if err := m.hello(); err != nil {
@@ -90,7 +93,7 @@ func (m *monitor) read(boot io.ReadCloser) error {
 	if keys := m.boot.Policy.TestKeys(); m.boot.Hosted && len(keys) > 0 {
 		return fmt.Errorf("read the hand-over: test keys in hosted mode: %v", keys)
 	}
-	_, proxied := m.env.proxy()
+	_, proxied := m.env.Proxy()
 	m.boot.Policy = m.boot.Policy.Resolve(proxied)
 	return nil
 }
@@ -98,14 +101,14 @@ func (m *monitor) read(boot io.ReadCloser) error {
 // resolve looks the closed set up.
 func (m *monitor) resolve() {
 	for _, e := range m.boot.Policy.Interpreters {
-		m.interps = append(m.interps, newInterpreter(e, m.env["PATH"]))
+		m.interps = append(m.interps, interp.New(e, m.env["PATH"]))
 	}
 }
 
 // interpreter returns the entry called name, nil when the set has none.
-func (m *monitor) interpreter(name string) *interpreter {
+func (m *monitor) interpreter(name string) *interp.Interpreter {
 	for _, i := range m.interps {
-		if i.entry.Name == name {
+		if i.Name() == name {
 			return i
 		}
 	}
@@ -116,8 +119,8 @@ func (m *monitor) interpreter(name string) *interpreter {
 // refuses its requests.
 func (m *monitor) openRoots() {
 	for _, path := range m.boot.Roots {
-		p, err := openRoot(path)
-		s := wire.RootState{Path: path, Real: p.path}
+		p, err := beneath.OpenRoot(path)
+		s := wire.RootState{Path: path, Real: p.Path}
 		if err != nil {
 			s.Error = err.Error()
 		}
@@ -133,12 +136,12 @@ func (m *monitor) hello() error {
 		Notes: m.host.Sweep(), Interpreters: []wire.Interpreter{},
 	}
 	r.Fence = m.report(m.boot.Policy.Network)
-	_, r.ProxySet = m.env.proxy()
+	_, r.ProxySet = m.env.Proxy()
 	for _, n := range grant.Ambient() {
 		_, r.EnvNames[n] = m.env[n]
 	}
 	for _, i := range m.interps {
-		r.Interpreters = append(r.Interpreters, i.state(false))
+		r.Interpreters = append(r.Interpreters, i.State(false))
 	}
 	return m.conn.SendValue(wire.KindReady, r)
 }
@@ -146,10 +149,10 @@ func (m *monitor) hello() error {
 // close gives everything back.
 func (m *monitor) close() {
 	for _, i := range m.interps {
-		i.close()
+		i.Close()
 	}
 	for _, r := range m.roots {
-		r.close()
+		r.Close()
 	}
 	if err := m.host.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		fmt.Fprintf(os.Stderr, "skill-exec: monitor: %v\n", err)

@@ -1,12 +1,11 @@
 package monitor
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"skill-mcp/internal/environ"
 	"skill-mcp/internal/fence"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
@@ -82,21 +81,6 @@ func TestNetworkNote(t *testing.T) {
 	}
 }
 
-func TestTheFirstDefinedProxyDecides(t *testing.T) {
-	for name, c := range map[string]struct {
-		env  environ
-		want bool
-	}{
-		"none":                         {environ{}, false},
-		"one":                          {environ{"http_proxy": "http://p:1"}, true},
-		"an empty one hides the later": {environ{"HTTPS_PROXY": "", "http_proxy": "http://p:1"}, false},
-	} {
-		if _, got := c.env.proxy(); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
 func TestHostPort(t *testing.T) {
 	for in, want := range map[string]struct {
 		host string
@@ -120,13 +104,13 @@ func TestHostPort(t *testing.T) {
 }
 
 func TestBuildEnv(t *testing.T) {
-	e := environ{
+	e := environ.Environ{
 		"PATH": "/bin", "HOME": "/h", "TZ": ":/usr/share/zoneinfo/Asia/Tokyo", "LANG": "",
 		"TOKEN": "t", "OTHER": "o", "MCPORTER_KEEPALIVE": "*",
 	}
 	got := buildEnv(e, &approved{
 		granted: []string{"TOKEN", "UNSET", "MCPORTER_KEEPALIVE"}, req: wire.Request{Config: true},
-		interp: &interpreter{prog: fence.Program{Env: []string{"NEEDED=1"}}},
+		prog: fence.Program{Env: []string{"NEEDED=1"}},
 	})
 	want := []string{
 		"HOME=/h", "LANG=", "MCPORTER_CONFIG=", "MCPORTER_DISABLE_KEEPALIVE=*", "MCPORTER_OAUTH_NO_BROWSER=1",
@@ -135,72 +119,16 @@ func TestBuildEnv(t *testing.T) {
 	if !slices.Equal(got.list, want) || !slices.Equal(got.notSet, []string{"UNSET"}) || len(got.names) != len(want) {
 		t.Errorf("%+v", got)
 	}
-	none := &approved{interp: &interpreter{}}
-	if got := buildEnv(environ{}, none); !slices.Equal(got.names, []string{"TMPDIR"}) {
+	none := &approved{}
+	if got := buildEnv(environ.Environ{}, none); !slices.Equal(got.names, []string{"TMPDIR"}) {
 		t.Errorf("an empty environment gives %v", got.names)
 	}
 }
 
 func TestSecretIn(t *testing.T) {
-	e := environ{"TOKEN": "0123456789", "SHORT": "abc"}
-	if e.secretIn(`{"x":"0123456789"}`, []string{"SHORT", "TOKEN"}) != "TOKEN" || e.secretIn("abc ${TOKEN}", []string{"SHORT", "TOKEN"}) != "" {
+	e := environ.Environ{"TOKEN": "0123456789", "SHORT": "abc"}
+	if secretIn(e, `{"x":"0123456789"}`, []string{"SHORT", "TOKEN"}) != "TOKEN" || secretIn(e, "abc ${TOKEN}", []string{"SHORT", "TOKEN"}) != "" {
 		t.Error("a value in the text is missed, or a name is taken for one")
-	}
-}
-
-func TestEnvRange(t *testing.T) {
-	fields := strings.Repeat("0 ", 47)
-	for name, c := range map[string]struct {
-		stat       string
-		start, end int64
-		ok         bool
-	}{
-		"a plain name":                   {"7 (x) " + fields + "100 200 0", 100, 200, true},
-		"a name that holds parentheses":  {"7 (a) b) " + fields + "100 200 0", 100, 200, true},
-		"an empty block":                 {"7 (x) " + fields + "100 100 0", 100, 100, true},
-		"zero":                           {"7 (x) " + fields + "0 0 0", 0, 0, false},
-		"an end before the start":        {"7 (x) " + fields + "200 100 0", 0, 0, false},
-		"a number that is none":          {"7 (x) " + fields + "x 100 0", 0, 0, false},
-		"a number beyond all":            {"7 (x) " + fields + "1 99999999999999999999 0", 0, 0, false},
-		"too few fields":                 {"7 (x) 1 2 3", 0, 0, false},
-		"nothing":                        {"", 0, 0, false},
-		"no parenthesis and many fields": {strings.Repeat("9 ", 10), 0, 0, false},
-	} {
-		start, end, err := envRange([]byte(c.stat))
-		if (err == nil) != c.ok || (c.ok && (start != c.start || end != c.end)) {
-			t.Errorf("%s: %d %d %v", name, start, end, err)
-		}
-	}
-}
-
-func FuzzEnvRange(f *testing.F) {
-	f.Add([]byte("7 (a) b) " + strings.Repeat("0 ", 47) + "100 200 0"))
-	f.Fuzz(func(t *testing.T, stat []byte) {
-		if start, end, err := envRange(stat); err == nil && (start <= 0 || end < start) {
-			t.Fatal(start, end)
-		}
-	})
-}
-
-func TestLastLine(t *testing.T) {
-	for in, want := range map[string]string{
-		"": "", "half": "", "one\n": "one", "one\ntwo": "one", "one\r\ntwo\r\nrest": "two", "\xff\n": "\uFFFD",
-		strings.Repeat("é", 130) + "\n": strings.Repeat("é", 120),
-	} {
-		if got := lastLine(in); got != want {
-			t.Errorf("%q: %q", in, got)
-		}
-	}
-}
-
-func TestFirstNumber(t *testing.T) {
-	for in, want := range map[string]string{
-		"v20.11.1\n": "20.11.1", "Python 3.11.4": "3.11.4", "GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)": "5.2.15",
-		"deno 1.40.0 (release)": "1.40.0", "1.0.25": "1.0.25", "none": "", "": "", "v22.": "22",
-	} {
-		if got := firstNumber(in); got != want {
-			t.Errorf("%q: %q", in, got)
-		}
 	}
 }
 
@@ -237,53 +165,6 @@ func TestCheckShape(t *testing.T) {
 		c.change(&r)
 		if no := checkShape(&approved{req: r}); no == nil || no.Code != c.code {
 			t.Errorf("%s: %+v", name, no)
-		}
-	}
-}
-
-// mkdirs makes directories and, for names that end so, SKILL.md files.
-func mkdirs(t *testing.T, root string, names ...string) {
-	t.Helper()
-	for _, n := range names {
-		path := filepath.Join(root, n)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func TestCandidate(t *testing.T) {
-	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	many, single := filepath.Join(base, "many"), filepath.Join(base, "single")
-	mkdirs(t, many, "a/SKILL.md", "skills/b/SKILL.md", "a/deep/b/SKILL.md", "store/far/c/SKILL.md", ".hid/SKILL.md", "store/d/SKILL.md")
-	mkdirs(t, single, "SKILL.md", "a/SKILL.md")
-	for link, to := range map[string]string{"c": "store/far/c", ".d": "store/d"} {
-		if err := os.Symlink(to, filepath.Join(many, link)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, c := range map[string]struct {
-		root, dir string
-		ok        bool
-	}{
-		"a child":                             {many, "a", true},
-		"a child of skills":                   {many, "skills/b", true},
-		"a linked directory":                  {many, "store/far/c", true},
-		"a directory deep in a bundle":        {many, "a/deep/b", false},
-		"a hidden directory":                  {many, ".hid", false},
-		"a directory that a hidden link has":  {many, "store/d", false},
-		"the root, which is no skill":         {many, ".", false},
-		"the root, which is one":              {single, ".", true},
-		"a child of a root that is the skill": {single, "a", false},
-	} {
-		if err := candidate(c.root, filepath.Join(c.root, c.dir)); (err == nil) != c.ok {
-			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

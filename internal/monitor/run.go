@@ -4,9 +4,11 @@ import (
 	"errors"
 	"time"
 
+	"skill-mcp/internal/capture"
 	"skill-mcp/internal/fence"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
+	"skill-mcp/internal/uplink"
 	"skill-mcp/internal/wire"
 )
 
@@ -23,24 +25,28 @@ const (
 // execute runs what was approved and sends its result. An error means that the
 // front is gone or broke the protocol; nothing runs any more then.
 func (m *monitor) execute(a *approved, config []byte) error {
-	c, err := newCapture(a.limits.OutputFloodBytes)
+	c, err := capture.New(a.limits.OutputFloodBytes)
 	if err != nil {
 		return m.refuse(refusal(wire.CodeSetup, "", "make the pipes of the run: %v", err))
 	}
-	defer c.closeAll()
+	defer c.Close()
 	begin := time.Now()
-	up, err := m.uplink(a)
+	var up *uplink.Uplink
+	if a.network == policy.NetDeclared {
+		up, err = uplink.Start(a.egress, m.host.Spare)
+	}
 	if err != nil {
-		c.started()
+		c.Started()
 		return m.notStarted(a, &fence.SetupError{Stage: "egress", Text: err.Error()}, begin)
 	}
-	defer up.close()
+	defer up.Close()
 	r, err := m.host.Start(m.spec(a, c, config, up))
-	c.started()
+	c.Started()
+	a.close() // before the result: nothing of the run remains after it
 	if err != nil {
 		return m.notStarted(a, err, begin)
 	}
-	if err := up.connect(r); err != nil {
+	if err := up.Connect(r.Device()); err != nil {
 		m.end(r, c)
 		return m.notStarted(a, &fence.SetupError{Stage: "egress", Text: err.Error()}, begin)
 	}
@@ -54,8 +60,8 @@ func (m *monitor) execute(a *approved, config []byte) error {
 		return gone
 	}
 	f.ended, f.leader, f.survivors = tree.ended, tree.leader, len(tree.survivors)
-	f.pipesHeld, f.usage, f.tail = tree.held, tree.usage, c.err.last()
-	hosts := up.end()
+	f.pipesHeld, f.usage, f.tail = tree.held, tree.usage, c.Err.Last()
+	hosts := up.End(left(tree.by))
 	res := m.result(a, f, r.Fence(), hosts, begin)
 	res.EnvNames = r.EnvNames()
 	res.Evidence.Survivors, res.Evidence.Leftovers = tree.survivors, tree.leftovers
@@ -64,7 +70,7 @@ func (m *monitor) execute(a *approved, config []byte) error {
 
 // watch waits for the end of the leader or for what ends it: deadline, cancel,
 // flood, or the front's end. Plans are answered meanwhile.
-func (m *monitor) watch(r run, c *capture, timeout time.Duration) (f facts, gone error) {
+func (m *monitor) watch(r run, c *capture.Capture, timeout time.Duration) (f facts, gone error) {
 	start := time.Now()
 	deadline, kill := time.NewTimer(timeout), make(<-chan time.Time)
 	defer deadline.Stop()
@@ -81,7 +87,7 @@ func (m *monitor) watch(r run, c *capture, timeout time.Duration) (f facts, gone
 			return f, nil
 		case <-kill:
 			return f, nil
-		case <-c.flood:
+		case <-c.Flood:
 			f.flooded = true
 			return f, nil
 		case <-deadline.C:
@@ -97,7 +103,7 @@ func (m *monitor) watch(r run, c *capture, timeout time.Duration) (f facts, gone
 				return f, gone
 			}
 		case <-progress.C:
-			if gone = m.conn.SendValue(wire.KindProgress, c.progress(start)); gone != nil {
+			if gone = m.conn.SendValue(wire.KindProgress, c.Progress(start)); gone != nil {
 				return f, gone
 			}
 		}
@@ -110,23 +116,25 @@ type tree struct {
 	leader    fence.Exit
 	survivors []report.Survivor
 	held      bool
+	by        time.Time // when the result has to be on its way
 	usage     fence.Usage
 	leftovers []string
 }
 
 // end kills what is left of a run, drains its pipes and gives back all it
-// held. It takes at most killWait + drainWait + closeWait, and another
-// closeWait on a machine too busy to read two pipes.
-func (m *monitor) end(r run, c *capture) tree {
+// held. It takes at most killWait + drainWait + closeWait; what a busy machine
+// needs longer to read two pipes is taken from the last.
+func (m *monitor) end(r run, c *capture.Capture) tree {
 	var t tree
 	t.survivors = r.Kill(killWait)
-	t.held = c.drain(drainWait, closeWait)
+	t.by = time.Now().Add(drainWait + closeWait)
+	t.held = c.Drain(drainWait, closeWait)
 	closed := make(chan tree, 1)
 	go func() {
 		<-r.Done()
 		closed <- tree{ended: true, leader: r.Leader(), usage: r.Usage(), leftovers: r.Close()}
 	}()
-	timer := time.NewTimer(closeWait)
+	timer := time.NewTimer(left(t.by))
 	defer timer.Stop()
 	select {
 	case last := <-closed:
@@ -137,14 +145,17 @@ func (m *monitor) end(r run, c *capture) tree {
 	return t
 }
 
+// left is the time until by, or a moment when that has come.
+func left(by time.Time) time.Duration { return max(time.Until(by), drainWait) }
+
 // result puts together what is told of a run.
 func (m *monitor) result(a *approved, f facts, fenced report.Fence, hosts []report.Host, begin time.Time) wire.Result {
 	wall := time.Since(begin).Milliseconds()
-	_, proxied := m.env.proxy()
+	_, proxied := m.env.Proxy()
 	res := wire.Result{
 		TimedOut: f.timedOut, TimeoutMs: a.timeout.Milliseconds(), DurationMs: wall,
 		EnvNames: a.env.names, Verdict: f.verdict(), Fence: m.own(fenced),
-		NetworkNote: networkNote(f.failed(), a.network, a.hosts, proxied, firstRefused(hosts)),
+		NetworkNote: networkNote(f.failed(), a.network, a.hosts, proxied, uplink.FirstRefused(hosts)),
 		Evidence: report.Evidence{
 			WallMs: wall, CPUMs: f.usage.CPU.Milliseconds(), PeakMemoryBytes: f.usage.PeakMemory,
 			PeakPids: f.usage.PeakPids, OOMKills: f.usage.OOMKills, Egress: hosts,
@@ -163,11 +174,11 @@ func (m *monitor) result(a *approved, f facts, fenced report.Fence, hosts []repo
 }
 
 // deliver sends the kept output and then the result.
-func (m *monitor) deliver(res wire.Result, c *capture) error {
-	out, outCut := c.out.first()
-	errOut, errCut := c.err.first()
+func (m *monitor) deliver(res wire.Result, c *capture.Capture) error {
+	out, outCut := c.Out.First()
+	errOut, errCut := c.Err.First()
 	res.StdoutTruncated, res.StderrTruncated = outCut, errCut
-	res.Evidence.StdoutBytes, res.Evidence.StderrBytes = c.out.total.Load(), c.err.total.Load()
+	res.Evidence.StdoutBytes, res.Evidence.StderrBytes = c.Out.Total(), c.Err.Total()
 	if err := m.conn.SendChunks(wire.KindStdout, out); err != nil {
 		return err
 	}
@@ -194,12 +205,12 @@ func (m *monitor) notStarted(a *approved, err error, begin time.Time) error {
 }
 
 // spec is what the fence is asked for. All of it was checked.
-func (m *monitor) spec(a *approved, c *capture, config []byte, up *uplink) fence.Spec {
+func (m *monitor) spec(a *approved, c *capture.Capture, config []byte, up *uplink.Uplink) fence.Spec {
 	s := fence.Spec{
 		Policy: m.boot.Policy, Limits: a.limits, Network: a.network,
-		SkillDir: a.dir.file, SkillPath: a.dir.path, ScriptPath: a.script.path,
-		Exec: a.interp.prog, Args: a.req.Args, Env: a.env.list,
-		DataDir: m.boot.DataDir, Stdout: c.out.w, Stderr: c.err.w, Timeout: a.timeout,
+		SkillDir: a.dir.File, SkillPath: a.dir.Path, ScriptPath: a.script.Path,
+		Exec: a.prog, Args: a.req.Args, Env: a.env.list,
+		DataDir: m.boot.DataDir, Stdout: c.Out.W, Stderr: c.Err.W, Timeout: a.timeout,
 	}
 	s.Exec.Env = nil // already in the list
 	if a.req.Config {
@@ -208,9 +219,11 @@ func (m *monitor) spec(a *approved, c *capture, config []byte, up *uplink) fence
 	for _, p := range m.boot.Policy.ReadFor(a.req.Skill) {
 		s.Read = append(s.Read, p.Path)
 	}
-	if proxy, ok := m.env.proxy(); ok && a.network == policy.NetProxy {
+	if proxy, ok := m.env.Proxy(); ok && a.network == policy.NetProxy {
 		s.ProxyHost, s.ProxyPort = hostPort(proxy)
 	}
-	s.Env = withPort(s.Env, &s, up)
+	if list, port := up.Env(s.Env); port != 0 {
+		s.Env, s.ProxyHost, s.ProxyPort = list, "127.0.0.1", port
+	}
 	return s
 }

@@ -84,7 +84,7 @@ func (m *monitor) plan(payload []byte) error {
 		return m.refuse(no)
 	}
 	p := wire.Planned{
-		CWD: a.dir.path, Interpreter: a.interp.state(true), EnvNames: a.env.names, EnvNotSet: a.env.notSet,
+		CWD: a.dir.Path, Interpreter: a.interp.State(true), EnvNames: a.env.names, EnvNotSet: a.env.notSet,
 		Fence: a.fence, Hosts: a.hosts, Reads: []string{}, Writes: []string{}, TimeoutMs: a.timeout.Milliseconds(),
 	}
 	for _, r := range m.boot.Policy.ReadFor(req.Skill) {
@@ -126,7 +126,7 @@ func (m *monitor) run(payload, config []byte) error {
 	if no := m.check(a); no != nil {
 		return m.refuse(no)
 	}
-	if n := m.env.secretIn(string(config), a.granted); n != "" {
+	if n := secretIn(m.env, string(config), a.granted); n != "" {
 		return m.refuse(refusal(wire.CodeInvalid, "write ${"+n+"} instead", "the run's MCP configuration holds the value of %s", n))
 	}
 	return m.execute(a, config)

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"skill-mcp/internal/environ"
 	"skill-mcp/internal/grant"
+	"skill-mcp/internal/plain"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
 	"skill-mcp/internal/runner"
@@ -53,7 +55,7 @@ func TestReadyTellsWhatHolds(t *testing.T) {
 	users(t, func(t *testing.T, uid int) {
 		s := serve(t, options{uid: uid, env: []string{"SENTINEL=abc"}, boot: func(b *wire.Boot) { b.Roots = append(b.Roots, "/nonexistent/root") }})
 		r := s.ready
-		if r.Scrub.State != scrubbed || r.Scrub.Bytes < 10 {
+		if r.Scrub.State != environ.Scrubbed || r.Scrub.Bytes < 10 {
 			t.Errorf("scrub: %+v", r.Scrub)
 		}
 		if len(r.Roots) != 2 || r.Roots[0].Real != s.root || r.Roots[1].Error == "" {
@@ -174,7 +176,7 @@ func TestABrokenFrontEndsTheMonitor(t *testing.T) {
 }
 
 func TestHostedWithoutScrubRunsNothing(t *testing.T) {
-	m := &monitor{scrub: wire.Scrub{State: scrubFailed, Reason: "mem: EPERM"}}
+	m := &monitor{scrub: wire.Scrub{State: environ.Failed, Reason: "mem: EPERM"}}
 	for _, c := range []struct{ hosted, allow, refused bool }{{true, false, true}, {true, true, false}, {false, false, false}} {
 		m.boot.Hosted, m.boot.AllowUnscrubbed = c.hosted, c.allow
 		no := m.checkScrub(nil)
@@ -185,7 +187,7 @@ func TestHostedWithoutScrubRunsNothing(t *testing.T) {
 			t.Errorf("%+v", no)
 		}
 	}
-	row := m.own(plainHost{}.Report(testPolicy(), policy.NetNone)).Row(report.Environ)
+	row := m.own(plain.Host{}.Report(testPolicy(), policy.NetNone)).Row(report.Environ)
 	if row.Got != report.Absent || !strings.Contains(row.Reason, "EPERM") {
 		t.Errorf("%+v", row)
 	}

@@ -103,14 +103,3 @@ func networkNote(failed bool, mode policy.Network, hosts []string, proxySet bool
 	}
 	return fmt.Sprintf("This run's network is restricted (mode %s): a refusal by the egress proxy, often a 403 from a loopback address, and a timeout look alike from inside; %s of the registration.", mode, allow)
 }
-
-// proxySet reports whether the environment names a proxy: the first defined of
-// the four decides, also when it is empty.
-func (e environ) proxy() (value string, set bool) {
-	for _, n := range proxyNames {
-		if v, ok := e[n]; ok {
-			return v, v != ""
-		}
-	}
-	return "", false
-}

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package monitor
+package capture
 
 import "os"
 
@@ -8,4 +8,4 @@ import "os"
 func pipe() (r, w *os.File, err error) { return os.Pipe() }
 
 // held is not known here, so the time for draining is all there is.
-func (s *stream) held() bool { return true }
+func (s *Stream) held() bool { return true }

@@ -1,4 +1,8 @@
-package monitor
+// Package capture takes in what a run writes: the first MiB of each stream is
+// kept, all of it is drained and counted.
+//
+// It starts and ends nothing; the monitor does, by what this package counts.
+package capture
 
 import (
 	"os"
@@ -19,39 +23,40 @@ const (
 	lineMax  = 120       // characters of a line in progress (the contract, 5)
 )
 
-// capture takes in both streams of a run: the first MiB of each is kept, all
+// Capture takes in both streams of a run: the first MiB of each is kept, all
 // of it is counted and drained, so that a script never sees a full pipe.
-type capture struct {
-	out, err stream
-	flood    chan struct{} // closed when both streams together passed the bound
+type Capture struct {
+	Out, Err Stream
+	Flood    chan struct{} // closed when both streams together passed the bound
 	drained  chan struct{} // closed when both have ended
 	left     atomic.Int64  // bytes until flood
 }
 
-// stream is one of the two. Its mutex guards kept and tail.
-type stream struct {
-	r, w  *os.File
-	total atomic.Int64
+// Stream is one of the two. Its mutex guards kept and tail.
+type Stream struct {
+	r     *os.File
+	W     *os.File     // the write end, for the script
+	total atomic.Int64 // all bytes, kept or not
 
 	mu   sync.Mutex
 	kept []byte
 	tail []byte
 }
 
-// newCapture makes both pipes and starts reading.
-func newCapture(flood int64) (*capture, error) {
-	c := &capture{flood: make(chan struct{}), drained: make(chan struct{})}
+// New makes both pipes and starts reading.
+func New(flood int64) (*Capture, error) {
+	c := &Capture{Flood: make(chan struct{}), drained: make(chan struct{})}
 	c.left.Store(flood)
 	var err error
-	if c.out.r, c.out.w, err = pipe(); err != nil {
+	if c.Out.r, c.Out.W, err = pipe(); err != nil {
 		return nil, err
 	}
-	if c.err.r, c.err.w, err = pipe(); err != nil {
-		c.closeAll()
+	if c.Err.r, c.Err.W, err = pipe(); err != nil {
+		c.Close()
 		return nil, err
 	}
 	var both sync.WaitGroup
-	for _, s := range []*stream{&c.out, &c.err} {
+	for _, s := range []*Stream{&c.Out, &c.Err} {
 		both.Go(func() { s.pump(c.count) })
 	}
 	go func() {
@@ -62,35 +67,35 @@ func newCapture(flood int64) (*capture, error) {
 }
 
 // count takes n bytes from the flood bound and reports when it is passed.
-func (c *capture) count(n int) {
+func (c *Capture) count(n int) {
 	if after := c.left.Add(int64(-n)); after < 0 && after+int64(n) >= 0 {
-		close(c.flood)
+		close(c.Flood)
 	}
 }
 
-// started gives up the write ends, which the script holds now.
-func (c *capture) started() {
-	_ = c.out.w.Close()
-	_ = c.err.w.Close()
+// Started gives up the write ends, which the script holds now.
+func (c *Capture) Started() {
+	_ = c.Out.W.Close()
+	_ = c.Err.W.Close()
 }
 
-// drain waits until both streams have ended, at most for a time that nothing
+// Drain waits until both streams have ended, at most for a time that nothing
 // extends, then ends them and says whether somebody still held a pipe. Where
 // nobody does, what is left in the pipes is finite and is read all the same: a
 // busy machine must not cost a script its last words.
-func (c *capture) drain(most, rest time.Duration) (held bool) {
-	defer c.closeAll()
+func (c *Capture) Drain(most, rest time.Duration) (held bool) {
+	defer c.Close()
 	if c.wait(most) {
 		return false
 	}
-	if held = c.out.held() || c.err.held(); held {
+	if held = c.Out.held() || c.Err.held(); held {
 		return true
 	}
 	return !c.wait(rest)
 }
 
 // wait waits for the end of both streams, at most for d.
-func (c *capture) wait(d time.Duration) bool {
+func (c *Capture) wait(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -101,25 +106,25 @@ func (c *capture) wait(d time.Duration) bool {
 	}
 }
 
-// closeAll closes what is open; a reader in the middle of a read ends by it.
-func (c *capture) closeAll() {
-	for _, f := range []*os.File{c.out.r, c.out.w, c.err.r, c.err.w} {
+// Close closes what is open; a reader in the middle of a read ends by it.
+func (c *Capture) Close() {
+	for _, f := range []*os.File{c.Out.r, c.Out.W, c.Err.r, c.Err.W} {
 		if f != nil {
 			_ = f.Close()
 		}
 	}
 }
 
-// progress counts what there is so far.
-func (c *capture) progress(start time.Time) wire.Progress {
+// Progress counts what there is so far.
+func (c *Capture) Progress(start time.Time) wire.Progress {
 	return wire.Progress{
-		ElapsedMs: time.Since(start).Milliseconds(), StdoutBytes: c.out.total.Load(),
-		StderrBytes: c.err.total.Load(), LastLine: lastLine(c.err.last()),
+		ElapsedMs: time.Since(start).Milliseconds(), StdoutBytes: c.Out.total.Load(),
+		StderrBytes: c.Err.total.Load(), LastLine: lastLine(c.Err.Last()),
 	}
 }
 
 // pump reads until the stream ends or is closed.
-func (s *stream) pump(count func(int)) {
+func (s *Stream) pump(count func(int)) {
 	buf := make([]byte, readSize)
 	for {
 		n, err := s.r.Read(buf)
@@ -135,7 +140,7 @@ func (s *stream) pump(count func(int)) {
 }
 
 // keep holds on to what fits and to the last bytes.
-func (s *stream) keep(b []byte) {
+func (s *Stream) keep(b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kept = append(s.kept, b[:min(len(b), wire.MaxOutput-len(s.kept))]...)
@@ -143,15 +148,15 @@ func (s *stream) keep(b []byte) {
 	s.tail = s.tail[max(0, len(s.tail)-tailSize):]
 }
 
-// first returns what was kept and whether there was more.
-func (s *stream) first() (kept []byte, cut bool) {
+// First returns what was kept and whether there was more.
+func (s *Stream) First() (kept []byte, cut bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.kept, s.total.Load() > int64(len(s.kept))
 }
 
-// last returns the last bytes as they came.
-func (s *stream) last() string {
+// Last returns the last bytes as they came.
+func (s *Stream) Last() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return string(s.tail)
@@ -167,3 +172,6 @@ func lastLine(tail string) string {
 	runes := []rune(strings.ToValidUTF8(line, "\uFFFD"))
 	return string(runes[:min(len(runes), lineMax)])
 }
+
+// Total is how many bytes came, kept or not.
+func (s *Stream) Total() int64 { return s.total.Load() }

@@ -1,4 +1,8 @@
-package monitor
+// Package interp resolves the closed set of interpreters: where each is, which
+// files it needs to start, which version it has, whether the policy takes it.
+//
+// It chooses nothing: the policy names the set and the monitor what runs.
+package interp
 
 import (
 	"bytes"
@@ -23,10 +27,10 @@ import (
 // second; whatever takes longer is not an interpreter.
 const versionWait = 5 * time.Second
 
-// interpreter is one entry of the closed set, looked up once. Its program is
+// Interpreter is one entry of the closed set, looked up once. Its program is
 // complete when the constructor returns; version and reason when known is
 // closed, some time after ask.
-type interpreter struct {
+type Interpreter struct {
 	entry policy.Interpreter
 	prog  fence.Program
 
@@ -35,9 +39,9 @@ type interpreter struct {
 	reason  string // why it cannot run
 }
 
-// newInterpreter resolves an entry on the server's PATH.
-func newInterpreter(entry policy.Interpreter, path string) *interpreter {
-	i := &interpreter{entry: entry, known: make(chan struct{})}
+// New resolves an entry on the server's PATH.
+func New(entry policy.Interpreter, path string) *Interpreter {
+	i := &Interpreter{entry: entry, known: make(chan struct{})}
 	var err error
 	if i.prog, err = resolve(entry, path); err != nil {
 		i.reason = err.Error()
@@ -45,9 +49,9 @@ func newInterpreter(entry policy.Interpreter, path string) *interpreter {
 	return i
 }
 
-// ask starts the question for the version and does not wait for the answer.
+// Ask starts the question for the version and does not wait for the answer.
 // started is told the pid of the child that answers.
-func (i *interpreter) ask(started func(pid int)) {
+func (i *Interpreter) Ask(started func(pid int)) {
 	if i.reason != "" {
 		close(i.known)
 		return
@@ -63,8 +67,14 @@ func (i *interpreter) ask(started func(pid int)) {
 	}()
 }
 
-// state describes the entry. What the policy does not bound is not waited for.
-func (i *interpreter) state(wait bool) wire.Interpreter {
+// Name is what a declaration calls it.
+func (i *Interpreter) Name() string { return i.entry.Name }
+
+// Program is what the fence needs to start it. Precondition: it can run.
+func (i *Interpreter) Program() fence.Program { return i.prog }
+
+// State describes the entry. What the policy does not bound is not waited for.
+func (i *Interpreter) State(wait bool) wire.Interpreter {
 	s := wire.Interpreter{Name: i.entry.Name, Path: i.prog.Path}
 	if !wait && i.entry.MinVersion == "" && i.entry.MaxVersion == "" && i.entry.SHA256 == "" {
 		select {
@@ -78,8 +88,12 @@ func (i *interpreter) state(wait bool) wire.Interpreter {
 	return s
 }
 
-// close gives the descriptor back.
-func (i *interpreter) close() { place{file: i.prog.File}.close() }
+// Close gives the descriptor back.
+func (i *Interpreter) Close() {
+	if i.prog.File != nil {
+		_ = i.prog.File.Close()
+	}
+}
 
 // resolve finds the program, opens it once and computes what it reads.
 func resolve(entry policy.Interpreter, path string) (fence.Program, error) {
@@ -108,7 +122,7 @@ func search(name, path string) (string, *os.File, error) {
 		if !filepath.IsAbs(dir) {
 			continue // "" and "." would take a program from wherever the server was started
 		}
-		real, f, err := openProgram(filepath.Join(dir, name+exeSuffix))
+		real, f, err := openProgram(filepath.Join(dir, name+ExeSuffix))
 		if err == nil {
 			return real, f, nil
 		}
@@ -132,7 +146,7 @@ func openProgram(path string) (string, *os.File, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	if !info.Mode().IsRegular() || (exeSuffix == "" && info.Mode()&0o111 == 0) {
+	if !info.Mode().IsRegular() || (ExeSuffix == "" && info.Mode()&0o111 == 0) {
 		return "", nil, fmt.Errorf("%s is not an executable file", real)
 	}
 	f, err := os.Open(real)

@@ -1,4 +1,9 @@
-package monitor
+// Package plain starts a script with what every system has: a process group, an
+// exact environment, a private directory. It fences nothing and says so, layer
+// by layer. It stands in for package fence where that has no system to build on.
+//
+// Only the monitor uses it, outside Linux; its tests run everywhere.
+package plain
 
 import (
 	"errors"
@@ -16,13 +21,13 @@ import (
 	"skill-mcp/internal/tun"
 )
 
-// plainHost starts a script with what every system has: a process group, an
+// Host starts a script with what every system has: a process group, an
 // exact environment, a private directory. It fences nothing and says so. It is
 // the host where package fence has none.
-type plainHost struct{}
+type Host struct{}
 
 // Report calls everything absent that a fence would be needed for.
-func (plainHost) Report(p policy.Policy, n policy.Network) report.Fence {
+func (Host) Report(p policy.Policy, n policy.Network) report.Fence {
 	f := report.Fence{Policy: p.Name, Network: string(n)}
 	for _, l := range report.Layers() {
 		r := report.Row{
@@ -39,7 +44,7 @@ func (plainHost) Report(p policy.Policy, n policy.Network) report.Fence {
 
 // Sweep removes the private directories of monitors that were killed: those
 // that nobody changed for longer than any run lasts.
-func (plainHost) Sweep() (notes []string) {
+func (Host) Sweep() (notes []string) {
 	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), "skill-mcp-run-*")) // only a malformed pattern fails
 	for _, d := range dirs {
 		if info, err := os.Lstat(d); err == nil && info.IsDir() && time.Since(info.ModTime()) > time.Hour && os.RemoveAll(d) == nil {
@@ -50,18 +55,18 @@ func (plainHost) Sweep() (notes []string) {
 }
 
 // Spare has nobody to spare: only the group of a run is ended.
-func (plainHost) Spare(int) {}
+func (Host) Spare(int) {}
 
 // Close has nothing to give back.
-func (plainHost) Close() error { return nil }
+func (Host) Close() error { return nil }
 
 // Start runs the interpreter on the script.
-func (h plainHost) Start(s fence.Spec) (run, error) {
+func (h Host) Start(s fence.Spec) (*Run, error) {
 	tmp, err := os.MkdirTemp("", "skill-mcp-run-")
 	if err != nil {
 		return nil, setupError("tmp", err)
 	}
-	r := &plainRun{tmp: tmp, fence: h.Report(s.Policy, s.Network), done: make(chan struct{})}
+	r := &Run{tmp: tmp, fence: h.Report(s.Policy, s.Network), done: make(chan struct{})}
 	home := filepath.Join(tmp, "home")
 	config := filepath.Join(tmp, "mcporter.json")
 	err = os.Mkdir(home, 0o700)
@@ -105,8 +110,8 @@ func setupError(stage string, err error) *fence.SetupError {
 	return e
 }
 
-// plainRun is one child of a plainHost.
-type plainRun struct {
+// Run is one child of a Host.
+type Run struct {
 	cmd   *exec.Cmd
 	tmp   string
 	names []string
@@ -114,18 +119,18 @@ type plainRun struct {
 	done  chan struct{}
 }
 
-func (r *plainRun) Pid() int              { return r.cmd.Process.Pid }
-func (r *plainRun) Fence() report.Fence   { return r.fence }
-func (r *plainRun) EnvNames() []string    { return r.names }
-func (r *plainRun) Terminate()            { terminateGroup(r.cmd.Process) }
-func (r *plainRun) Device() *tun.Device   { return nil }
-func (r *plainRun) Done() <-chan struct{} { return r.done }
+func (r *Run) Pid() int              { return r.cmd.Process.Pid }
+func (r *Run) Fence() report.Fence   { return r.fence }
+func (r *Run) EnvNames() []string    { return r.names }
+func (r *Run) Terminate()            { terminateGroup(r.cmd.Process) }
+func (r *Run) Device() *tun.Device   { return nil }
+func (r *Run) Done() <-chan struct{} { return r.done }
 
 // Leader gives exit code or signal.
-func (r *plainRun) Leader() fence.Exit { return exitOf(r.cmd.ProcessState) }
+func (r *Run) Leader() fence.Exit { return exitOf(r.cmd.ProcessState) }
 
 // Kill ends the group; a process that left it is out of reach here.
-func (r *plainRun) Kill(within time.Duration) []report.Survivor {
+func (r *Run) Kill(within time.Duration) []report.Survivor {
 	killGroup(r.cmd.Process)
 	timer := time.NewTimer(within)
 	defer timer.Stop()
@@ -138,12 +143,12 @@ func (r *plainRun) Kill(within time.Duration) []report.Survivor {
 }
 
 // Usage is what the system counted for the leader and those it waited for.
-func (r *plainRun) Usage() fence.Usage {
+func (r *Run) Usage() fence.Usage {
 	return fence.Usage{CPU: r.cmd.ProcessState.UserTime() + r.cmd.ProcessState.SystemTime()}
 }
 
 // Close removes the private directory.
-func (r *plainRun) Close() []string {
+func (r *Run) Close() []string {
 	if err := os.RemoveAll(r.tmp); err != nil {
 		return []string{r.tmp + ": " + err.Error()}
 	}

@@ -1,22 +1,19 @@
-package monitor
+package environ
 
 import (
 	"errors"
-	"fmt"
 	"os"
-
-	"golang.org/x/sys/unix"
 
 	"skill-mcp/internal/wire"
 )
 
-// scrub wipes the exec-time environment block and reads it back. Go copied
+// Scrub wipes the exec-time environment block and reads it back. Go copied
 // the variables when the process began, so they stay usable.
 //
 // Prevents: a script reading the server's secrets from /proc/PID/environ.
 // Order: before the process is made undumpable, which gives /proc/self/mem to
 // root and so takes it from a plain user.
-func scrub() wire.Scrub { return scrubState(wipe()) }
+func Scrub() wire.Scrub { return scrubState(wipe()) }
 
 // wipe writes zeros over the block. A block that cannot be found is left alone.
 func wipe() (int64, error) {
@@ -46,19 +43,4 @@ func wipe() (int64, error) {
 		}
 	}
 	return end - start, nil
-}
-
-// harden makes this process unreadable for others of its user and the reaper
-// of what its children leave behind, so that the fence can find it.
-func harden() error {
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fmt.Errorf("make the helper undumpable: %w", err)
-	}
-	if d, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); err != nil || d != 0 {
-		return fmt.Errorf("make the helper undumpable: it reads back as %d (%v)", d, err)
-	}
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("become the reaper of orphans: %w", err)
-	}
-	return nil
 }

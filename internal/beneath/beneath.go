@@ -1,4 +1,10 @@
-package monitor
+// Package beneath opens what lies below a directory and nothing else: one
+// lookup that the kernel keeps inside, real paths, regular files known to be
+// so before they are opened.
+//
+// It cannot write, and a name never becomes a path outside its directory. The
+// monitor calls it with names that the front sent.
+package beneath
 
 import (
 	"fmt"
@@ -7,30 +13,30 @@ import (
 	"strings"
 )
 
-// place is an open file or directory and its real path.
-type place struct {
-	file *os.File
-	path string
+// Place is an open file or directory and its real path.
+type Place struct {
+	File *os.File // nil = none
+	Path string
 }
 
-// close gives the descriptor back.
-func (p place) close() {
-	if p.file != nil {
-		_ = p.file.Close()
+// Close gives the descriptor back.
+func (p Place) Close() {
+	if p.File != nil {
+		_ = p.File.Close()
 	}
 }
 
-// local reports whether rel can name something below a directory: not empty,
+// Local reports whether rel can name something below a directory: not empty,
 // not absolute, no "..", no NUL, in its shortest form.
-func local(rel string) bool {
+func Local(rel string) bool {
 	return filepath.IsLocal(rel) && filepath.Clean(rel) == rel && !strings.ContainsRune(rel, 0)
 }
 
-// candidate reports whether dir, a real path, is where a skill of root may
+// Candidate reports whether dir, a real path, is where a skill of root may
 // lie: the root itself when it is a skill, else a child of the root or of its
 // skills directory, directly or by a link. A directory deeper in somebody's
 // bundle that has the name of a granted skill is none.
-func candidate(root, dir string) error {
+func Candidate(root, dir string) error {
 	info, err := os.Stat(filepath.Join(root, "SKILL.md"))
 	rootIsSkill := err == nil && info.Mode().IsRegular()
 	if (dir == root) != rootIsSkill {

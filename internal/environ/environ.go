@@ -1,4 +1,9 @@
-package monitor
+// Package environ holds the environment the server was started with: it moves
+// it out of the process's reach of others and wipes the block that the kernel
+// shows to them.
+//
+// It decides nothing about who gets which variable. Only the monitor calls it.
+package environ
 
 import (
 	"bytes"
@@ -12,19 +17,19 @@ import (
 
 // The states of a scrub, as wire.Scrub carries them.
 const (
-	scrubbed    = "scrubbed"
-	unsupported = "unsupported"
-	scrubFailed = "failed"
+	Scrubbed    = "scrubbed"
+	Unsupported = "unsupported"
+	Failed      = "failed"
 )
 
-// environ is the environment the server was started with, values raw. The
+// Environ is the environment the server was started with, values raw. The
 // first of two entries of one name counts, as for getenv.
-type environ map[string]string
+type Environ map[string]string
 
-// takeEnviron moves the environment out of the process: into memory that only
+// Take moves the environment out of the process: into memory that only
 // this process can read, with nothing left to inherit by accident.
-func takeEnviron() environ {
-	e := environ{}
+func Take() Environ {
+	e := Environ{}
 	for _, kv := range os.Environ() {
 		name, value, _ := strings.Cut(kv, "=")
 		if _, twice := e[name]; !twice && name != "" {
@@ -58,7 +63,22 @@ func envRange(stat []byte) (start, end int64, err error) {
 // scrubState makes the outcome of a wipe into what crosses the wall.
 func scrubState(bytes int64, err error) wire.Scrub {
 	if err != nil {
-		return wire.Scrub{State: scrubFailed, Reason: err.Error()}
+		return wire.Scrub{State: Failed, Reason: err.Error()}
 	}
-	return wire.Scrub{State: scrubbed, Bytes: bytes}
+	return wire.Scrub{State: Scrubbed, Bytes: bytes}
+}
+
+// ProxyNames are the variables that lead a program to a proxy, in the order in
+// which they count.
+func ProxyNames() []string { return []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} }
+
+// Proxy returns the proxy that the environment names: the first defined of the
+// four decides, also when it is empty.
+func (e Environ) Proxy() (value string, set bool) {
+	for _, n := range ProxyNames() {
+		if v, ok := e[n]; ok {
+			return v, v != ""
+		}
+	}
+	return "", false
 }

@@ -1,4 +1,4 @@
-package monitor
+package capture
 
 import (
 	"os"
@@ -24,7 +24,7 @@ func pipe() (r, w *os.File, err error) {
 
 // held reports whether somebody has the write end open: a pipe without writers
 // hangs up, with or without bytes in it.
-func (s *stream) held() bool {
+func (s *Stream) held() bool {
 	raw, err := s.r.SyscallConn()
 	if err != nil {
 		return false // closed: this process ended it

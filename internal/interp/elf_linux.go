@@ -1,4 +1,4 @@
-package monitor
+package interp
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// exeSuffix ends the file name of a program.
-const exeSuffix = ""
+// ExeSuffix ends the file name of a program.
+const ExeSuffix = ""
 
 // ldCache is the dynamic loader's index of libraries.
 const ldCache = "/etc/ld.so.cache"
