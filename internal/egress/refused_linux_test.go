@@ -56,6 +56,8 @@ func TestRunIsRefused(t *testing.T) {
 	list := func(names ...string) egresswire.Config { return hosts(append(names, "api.example.test")...) }
 	narrowed := listed
 	narrowed.Ports = []uint16{443}
+	noPort := listed
+	noPort.Ports = []uint16{0}
 	rows := []struct {
 		name   string
 		config egresswire.Config
@@ -71,6 +73,7 @@ func TestRunIsRefused(t *testing.T) {
 		{"an address of the run's own range that stands for nothing", listed, node(connectText, "198.18.77.7", "80"), "ECONNREFUSED", "address-not-listed 198.18.77.7:80 benchmarking"},
 		{"the name server over TCP", listed, node(connectText, "198.18.0.1", "53"), "ECONNREFUSED", "address-not-listed 198.18.0.1:53 benchmarking"},
 		{"a port outside a narrowed list", narrowed, node(connectText, "api.example.test", "80"), "ECONNREFUSED", "port-not-allowed api.example.test:80"},
+		{"any port when two lists share none", noPort, node(connectText, "api.example.test", "80"), "ECONNREFUSED", "port-not-allowed api.example.test:80"},
 		{"an IPv6 address", listed, node(connectText, "2001:db8::1", "80"), "ENETUNREACH", ""},
 		{"NAT64 of the metadata address", listed, node(connectText, "64:ff9b::a9fe:a9fe", "80"), "ENETUNREACH", ""},
 		{"the metadata address", listed, node(connectText, "169.254.169.254", "80"), "ECONNREFUSED", "address-not-listed 169.254.169.254:80 link-local"},

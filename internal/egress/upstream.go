@@ -2,15 +2,16 @@ package egress
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
-
-	"skill-mcp/internal/egresswire"
 )
 
 // maxReply is the longest head of a proxy's answer to CONNECT, in bytes.
@@ -24,11 +25,11 @@ type upstream struct {
 }
 
 func newUpstream(s string) (*upstream, error) {
-	u, err := egresswire.ParseUpstream(s)
-	if err != nil {
-		return nil, err
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" || u.Hostname() == "" {
+		return nil, errors.New("egress upstream proxy: not http://host:port") // the URL may hold a password
 	}
-	up := &upstream{host: u.Hostname(), port: u.Port()}
+	up := &upstream{host: u.Hostname(), port: cmp.Or(u.Port(), "80")}
 	if u.User != nil {
 		password, _ := u.User.Password()
 		token := base64.StdEncoding.EncodeToString([]byte(u.User.Username() + ":" + password))
@@ -89,7 +90,7 @@ func readHead(c net.Conn) ([]byte, error) {
 	return nil, fmt.Errorf("answer is longer than %d bytes", maxReply)
 }
 
-// portNumber is the proxy's port; newUpstream has checked it.
+// portNumber is the proxy's port; the configuration was checked for it.
 func (u *upstream) portNumber() uint16 {
 	n, _ := strconv.ParseUint(u.port, 10, 16)
 	return uint16(n)

@@ -1,11 +1,11 @@
 package egresswire
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
-	"net/url"
-	"slices"
 	"strconv"
+	"strings"
 )
 
 // Mode is how the run reaches the process.
@@ -29,7 +29,8 @@ type Config struct {
 	// be reached although their address is not public. It allows no host that
 	// Hosts does not have.
 	Internal []string `json:"internal"`
-	// Ports narrows the TCP ports; empty means any.
+	// Ports narrows the TCP ports; empty means any. 0 is no port: a list of it
+	// alone is what is left of two lists that share none.
 	Ports []uint16 `json:"ports"`
 	// Limits bounds what one run may use; a zero field takes DefaultLimits'.
 	Limits Limits `json:"limits"`
@@ -140,9 +141,6 @@ func (c Config) Check() error {
 			return err
 		}
 	}
-	if slices.Contains(c.Ports, 0) {
-		return fmt.Errorf("egress port 0: 1 to 65535")
-	}
 	if err := c.Limits.check(); err != nil {
 		return fmt.Errorf("egress limits: %w", err)
 	}
@@ -154,7 +152,7 @@ func (c Config) Check() error {
 
 func (c Config) checkServers() error {
 	if c.Upstream != "" {
-		if _, err := ParseUpstream(c.Upstream); err != nil {
+		if err := checkUpstream(c.Upstream); err != nil {
 			return err
 		}
 	}
@@ -166,21 +164,29 @@ func (c Config) checkServers() error {
 	return nil
 }
 
-// ParseUpstream reads a proxy URL. Only the http scheme is known: the process
-// holds no certificates for a proxy. The password does not get into the error.
-func ParseUpstream(s string) (*url.URL, error) {
-	u, err := url.Parse(s)
-	if err != nil {
-		return nil, fmt.Errorf("egress upstream proxy: not a URL")
+// checkUpstream looks at the shape of a proxy URL. Only the http scheme is
+// known: the process holds no certificates for a proxy. It is looked at without
+// net/url, which the helper would link for this alone; the process itself reads
+// the URL with it. No part of the URL gets into an error: it may hold a
+// password.
+func checkUpstream(s string) error {
+	rest, ok := strings.CutPrefix(s, "http://")
+	if !ok {
+		return errors.New("egress upstream proxy: want http://host:port, and no other scheme")
 	}
-	if u.Scheme != "http" || u.Hostname() == "" {
-		return nil, fmt.Errorf("egress upstream proxy %q: want http://host:port", u.Redacted())
+	rest, path, _ := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		rest = rest[at+1:]
 	}
-	if u.Port() == "" {
-		u.Host += ":80"
+	host, port, hasPort := rest, "", false
+	if at := strings.LastIndexByte(rest, ':'); at > strings.LastIndexByte(rest, ']') {
+		host, port, hasPort = rest[:at], rest[at+1:], true
 	}
-	if n, err := strconv.ParseUint(u.Port(), 10, 16); err != nil || n == 0 {
-		return nil, fmt.Errorf("egress upstream proxy %q: port is not 1 to 65535", u.Redacted())
+	if n, err := strconv.ParseUint(port, 10, 16); hasPort && (err != nil || n == 0) {
+		return errors.New("egress upstream proxy: its port is not 1 to 65535")
 	}
-	return u, nil
+	if host == "" || path != "" || strings.ContainsAny(s, " \t\r\n?#") {
+		return errors.New("egress upstream proxy: want http://host:port and nothing after it")
+	}
+	return nil
 }

@@ -69,7 +69,6 @@ func TestConfigCheck(t *testing.T) {
 		{"a host that is no host", func(c *Config) { c.Hosts = []string{"*"} }},
 		{"too many hosts", func(c *Config) { c.Hosts = make([]string, MaxConfigHosts+1) }},
 		{"an internal entry that is none", func(c *Config) { c.Internal = []string{"10.0.0.0/99"} }},
-		{"port 0", func(c *Config) { c.Ports = []uint16{0} }},
 		{"an upstream with TLS", func(c *Config) { c.Upstream = "https://proxy" }},
 		{"an upstream without a host", func(c *Config) { c.Upstream = "http://:80" }},
 		{"a resolver by name", func(c *Config) { c.Resolver = "dns.test:53" }},
@@ -90,10 +89,16 @@ func TestConfigCheck(t *testing.T) {
 	}
 }
 
-func TestUpstreamErrorHidesThePassword(t *testing.T) {
-	for _, s := range []string{"https://user:secret@proxy", "http://user:secret@:80", "http://user:secret@proxy:99999", "http://user:secret@proxy:x"} {
-		if _, err := ParseUpstream(s); err == nil || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v", s, err)
+func TestUpstream(t *testing.T) {
+	for _, good := range []string{"http://proxy:3128", "http://proxy", "http://proxy/", "http://u:p%40@proxy:1", "http://[::1]:80", "http://[::1]", "http://10.0.0.1:8080/"} {
+		if err := checkUpstream(good); err != nil {
+			t.Errorf("%s: %v", good, err)
+		}
+	}
+	for _, bad := range []string{"https://user:secret@proxy", "http://user:secret@:80", "http://user:secret@proxy:99999", "http://user:secret@proxy:x", "http://user:secret@proxy:0",
+		"http://user:secret@proxy:", "socks5://user:secret@proxy", "user:secret@proxy", "http://secret@proxy/path", "http://secret@pro xy", "http://secret@proxy\r\n", "http://"} {
+		if err := checkUpstream(bad); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", bad, err)
 		}
 	}
 }
