@@ -130,11 +130,20 @@ func (r *Run) Kill(within time.Duration) []report.Survivor {
 		}
 	}
 	r.killed = true
+	// The status is read before it is reaped away: settled may see the end
+	// before watch has. A run whose set-up failed has nobody watching.
+	select {
+	case <-r.done:
+	case <-time.After(watchWait):
+	}
 	for _, pid := range r.own() {
 		reap(pid, &r.usage) // the script's first: the init ends when its namespace is empty
 	}
 	return nil
 }
+
+// watchWait bounds the wait for watch, which has only to be scheduled.
+const watchWait = 100 * time.Millisecond
 
 // own are the processes of the run that are this process's children.
 func (r *Run) own() []int {
