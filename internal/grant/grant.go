@@ -8,7 +8,6 @@
 package grant
 
 import (
-	"regexp"
 	"sort"
 	"strings"
 )
@@ -77,11 +76,18 @@ func keep(env, declared []string, granted map[string]bool) []string {
 	return env
 }
 
-// identifier is a variable name as a declaration may hold it.
-var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-// Identifier reports whether name can be a declared variable name.
-func Identifier(name string) bool { return identifier.MatchString(name) }
+// Identifier reports whether name can be a declared variable name: a letter or
+// underscore, then letters, digits and underscores, all ASCII. Not a regular
+// expression: compiling one costs every start of the helper 0.1 ms.
+func Identifier(name string) bool {
+	for i, c := range []byte(name) {
+		letter := c == '_' || (c|0x20 >= 'a' && c|0x20 <= 'z')
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
 
 // reservedNames never reach a script, whatever is declared or granted: the
 // server's own configuration, and names that change what an interpreter loads.
