@@ -7,8 +7,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"skill-mcp/internal/catalog"
 	"skill-mcp/internal/grant"
@@ -470,6 +473,31 @@ func FuzzTextCost(f *testing.F) {
 		}
 		if got, want := textCost(s), wireLen(inner)-4; got != want {
 			t.Fatalf("%q: counted %d, is %d", s, got, want)
+		}
+	})
+}
+
+func FuzzArguments(f *testing.F) {
+	for _, s := range []string{runB, `{}`, `null`, `[]`, `{"name":"a","script":"b","args":["\ud800"],"confirmToken":""}`, `{"name":"a","NAME":"b"}`, `{"name":"a","name":"b","script":"c"}`, `{"name"`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		var r mcp.CallToolRequest
+		r.Params.RawArguments = json.RawMessage(raw)
+		if !json.Valid(r.Params.RawArguments) { // the transport has refused it
+			return
+		}
+		in, err := readRun(r)
+		if err != nil {
+			return
+		}
+		again, err := json.Marshal(map[string]any{"name": in.name, "script": in.script, "args": in.args, "confirmToken": in.token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Params.RawArguments = again
+		if in2, err := readRun(r); err != nil || !reflect.DeepEqual(in, in2) {
+			t.Fatalf("%q is %+v, written again %+v (%v)", raw, in, in2, err)
 		}
 	})
 }
