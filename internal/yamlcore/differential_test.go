@@ -3,6 +3,7 @@ package yamlcore
 import (
 	"bytes"
 	"encoding/json"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -31,6 +32,9 @@ func judgePackage(t *testing.T) string {
 	_, err = os.Stat(filepath.Join(dir, "yaml", "package.json"))
 	if err == nil {
 		_, err = exec.LookPath("node")
+	}
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
 		if os.Getenv("SKILL_MCP_REQUIRE_NODE") == "1" {
@@ -97,9 +101,9 @@ var meant = []struct {
 		func(text, ours string, theirs verdict) bool {
 			return ours != "" && strings.Contains(text, "?") && theirs.JSON != nil
 		}},
-	{"a map as the key in \"? :\" is a map, as YAML has it; the package reads an empty key",
+	{"a map as the key in \"? :\" is a map, and a second \": \" begins another entry; the package reads an empty key, or a map",
 		func(text, ours string, theirs verdict) bool {
-			return ours == "" && strings.Contains(text, "? :") && theirs.JSON != nil
+			return ours == "" && strings.Contains(text, "?") && (strings.Contains(text, "? :") || lateColon.MatchString(text)) && theirs.JSON != nil
 		}},
 	{"a colon behind a complete value is refused, with the hint to quote; the package makes an empty key of it",
 		func(_, ours string, theirs verdict) bool {
@@ -214,7 +218,7 @@ func generate(r *rand.Rand) string {
 }
 
 func TestGeneratedTextsAreReadAsTheNpmPackageReadsThem(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 9))
+	r := rand.New(rand.NewPCG(1, 3))
 	texts := make([]string, 8000)
 	for i := range texts {
 		texts[i] = generate(r)
@@ -223,4 +227,69 @@ func TestGeneratedTextsAreReadAsTheNpmPackageReadsThem(t *testing.T) {
 		}
 	}
 	compareAll(t, texts)
+}
+
+// samples are frontmatter blocks as people write them, for mutation.
+var samples = []string{
+	"name: tally\ndescription: Counts things. Use when: never\nlicense: MIT\n",
+	"name: tally\ndescription: >-\n  Counts things\n  twice.\n\n  And again.\nmetadata:\n  author: x\n  version: \"1.0\"\n",
+	"name: 'tally'\ndescription: \"Counts: \\\"all\\\" things\\n\n  and more.\"\nallowed-tools: Read, Write(*), Bash(git:*)\n",
+	"name: tally\ndescription: |\n  Counts\n    things\n  # not a comment\n# a comment\ntags: [a, \"b c\", 'd', {e: f}]\n",
+	"mcp-host:\n  version: 1\n  run:\n    - script: scripts/a.js\n      interpreter: node\n      env: [A_KEY, B_KEY]\n      timeout: 030\n  egress: [api.example.test]\n  state: {}\n",
+	"metadata: {\"app\":{\"mark\":\"\\ud83d\\udce6\",\"bins\":[\"a\",]},\n  \"os\": [linux]}\nname: x\n",
+	"hooks:\n- event: stop\n  run: echo \"a: b\" && c\n- event: start\n  matcher: '*'\n? x\n: y\n",
+}
+
+// mutate changes a sample in a few places.
+func mutate(r *rand.Rand, s string) string {
+	b := []rune(s)
+	for range 1 + r.IntN(3) {
+		at := r.IntN(len(b))
+		switch r.IntN(3) {
+		case 0:
+			b = append(b[:at], b[min(at+1+r.IntN(3), len(b)):]...)
+		case 1:
+			b = append(b[:at], append([]rune(pieces[r.IntN(len(pieces))]), b[at:]...)...)
+		default:
+			b[at] = []rune(" \n:-#'\"[]{},&*|>\t?!")[r.IntN(19)]
+		}
+		if len(b) == 0 {
+			break
+		}
+	}
+	return strings.TrimRight(string(b), "\n") + "\n"
+}
+
+func TestBrokenFrontmatterIsReadAsTheNpmPackageReadsIt(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 3))
+	texts := make([]string, 4000)
+	for i := range texts {
+		texts[i] = mutate(r, samples[i%len(samples)])
+	}
+	compareAll(t, texts)
+}
+
+// frontmatter matches the block of a SKILL.md.
+var frontmatter = regexp.MustCompile(`(?s)\A---\r?\n(.*?\n)---\r?\n`)
+
+func TestRealFrontmatterIsReadAsTheNpmPackageReadsIt(t *testing.T) {
+	var texts []string
+	err := filepath.WalkDir(judgePackage(t), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != "SKILL.md" || !d.Type().IsRegular() {
+			return err
+		}
+		src, err := os.ReadFile(path)
+		if m := frontmatter.FindSubmatch(src); err == nil && m != nil {
+			texts = append(texts, string(m[1]))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(texts) == 0 {
+		t.Skip("not run: no npm package with a SKILL.md is installed")
+	}
+	compareAll(t, texts)
+	t.Logf("%d blocks", len(texts))
 }

@@ -65,15 +65,16 @@ func (p *parser) quotedLines(n int, q *quotedText) error {
 	for len(q.out) > q.kept && (q.out[len(q.out)-1] == ' ' || q.out[len(q.out)-1] == '\t') {
 		q.out = q.out[:len(q.out)-1]
 	}
-	breaks, err := p.quotedBreaks(n, q)
+	breaks, err := p.quotedBreaks(n, q, len(p.s))
 	q.out = fold(q.out, breaks)
 	q.kept = len(q.out)
 	return err
 }
 
-// quotedBreaks steps over line ends and indentation and counts the line ends.
-func (p *parser) quotedBreaks(n int, q *quotedText) (breaks int, err error) {
-	for p.peek(0) == '\n' {
+// quotedBreaks steps over line ends and indentation, most line ends at most,
+// and counts the line ends.
+func (p *parser) quotedBreaks(n int, q *quotedText, most int) (breaks int, err error) {
+	for p.peek(0) == '\n' && breaks < most {
 		p.newline()
 		breaks++
 		if p.marker() {
@@ -107,11 +108,10 @@ func (p *parser) escape(n int, q *quotedText) error {
 		return nil
 	}
 	if c == '\n' {
+		// Blank lines behind it fold as if it were not there, as the npm
+		// package has it.
 		p.i++
-		breaks, err := p.quotedBreaks(n, q)
-		for ; breaks > 1; breaks-- {
-			q.out = append(q.out, '\n')
-		}
+		_, err := p.quotedBreaks(n, q, 1)
 		q.kept = len(q.out)
 		return err
 	}
