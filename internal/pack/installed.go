@@ -58,6 +58,11 @@ type Installed struct {
 // Imported says whether this program brought the skill in.
 func (s *Installed) Imported() bool { return s.Provenance != nil }
 
+// sameName says whether an imported skill goes by this name.
+func (s *Installed) sameName(name string) bool {
+	return s.Imported() && (s.Name == name || s.ID == name)
+}
+
 // Edited says whether the files are no longer those that were installed.
 func (s *Installed) Edited() bool { return s.Provenance != nil && s.Hash != s.Provenance.Signature }
 

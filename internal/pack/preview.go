@@ -235,7 +235,10 @@ func (v *viewer) describe(c *Candidate, s *skill) {
 	}
 	head, err := s.head(limit)
 	if err != nil {
-		c.add(fromProblem(err, documentName))
+		// A skill that is refused anyway was not downloaded; that is no fault.
+		if !c.hasErrors() {
+			c.add(fromProblem(err, documentName))
+		}
 		return
 	}
 	d := ParseDocument(head)
@@ -310,16 +313,22 @@ func (s *skill) rename(name string) error {
 // read goes through all bytes of a skill once: hash, scripts, hidden text.
 func (v *viewer) read(ctx context.Context, c *Candidate, s *skill) error {
 	total, one := newContentHash(), sha256.New()
-	records := make([]FileRecord, 0, len(s.files))
+	var records []FileRecord
 	var hidden []Diagnostic
+	known := v.known(c.InstallName)
 	err := s.each(ctx, func(i int) (io.Writer, error) {
-		one.Reset()
 		v.watch.begin(s.files[i])
+		if !known { // a hash of each file is only needed to compare
+			return io.MultiWriter(total.file(s.files[i].Path), &v.watch), nil
+		}
+		one.Reset()
 		return io.MultiWriter(total.file(s.files[i].Path), one, &v.watch), nil
 	}, func(i int) error {
 		total.end()
 		f := s.files[i]
-		records = append(records, FileRecord{f.Path, f.Size, hex.EncodeToString(one.Sum(nil)), f.Executable})
+		if known {
+			records = append(records, FileRecord{f.Path, f.Size, hex.EncodeToString(one.Sum(nil)), f.Executable})
+		}
 		if isScript(f, v.watch.start) {
 			c.Scripts = append(c.Scripts, f.Path)
 		}
@@ -344,6 +353,12 @@ func (v *viewer) read(ctx context.Context, c *Candidate, s *skill) error {
 		c.add(warnf(CodeScripts, "carries %d scripts or programs; importing runs none of them and grants nothing: %s", len(c.Scripts), shownList(c.Scripts)))
 	}
 	return v.relate(ctx, c, records)
+}
+
+// known says whether an imported skill has this name, so that an update may be
+// compared file by file.
+func (v *viewer) known(name string) bool {
+	return slices.ContainsFunc(v.installed, func(s Installed) bool { return s.sameName(name) })
 }
 
 // firstFew keeps a bundle of thousands of odd files from hiding the rest.

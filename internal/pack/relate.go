@@ -21,7 +21,7 @@ func (v *viewer) relate(ctx context.Context, c *Candidate, records []FileRecord)
 		if s.ID == c.InstallName {
 			holder = s
 		}
-		if s.Imported() && (s.Name == c.InstallName || s.ID == c.InstallName) {
+		if s.sameName(c.InstallName) {
 			named = append(named, s)
 		}
 	}
