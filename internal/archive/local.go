@@ -75,9 +75,7 @@ func checkLocal(w *window, e *Entry, next int64) (int64, error) {
 	if compressed == 0xffffffff || size == 0xffffffff {
 		return 0, zip64().at(e.rawName)
 	}
-	same := crc == e.crc && int64(compressed) == e.Compressed && int64(size) == e.Size
-	later := e.flags&flagDescriptor != 0 && crc == 0 && compressed == 0 && size == 0
-	if !same && !later {
+	if !agrees(e, int64(crc), int64(e.crc)) || !agrees(e, int64(compressed), e.Compressed) || !agrees(e, int64(size), e.Size) {
 		return 0, fault(Inconsistent, "checksum or sizes differ between the entry and the directory").at(e.rawName)
 	}
 	variable, err := w.at(e.header+localLen, nameLen+extraLen)
@@ -92,6 +90,12 @@ func checkLocal(w *window, e *Entry, next int64) (int64, error) {
 	}
 	e.data = e.header + localLen + int64(nameLen+extraLen)
 	return checkTrailer(w, e, next)
+}
+
+// agrees: a number of the local header is the directory's, or zero where a data
+// descriptor follows. Info-ZIP writing to a pipe leaves two of the three zero.
+func agrees(e *Entry, local, central int64) bool {
+	return local == central || local == 0 && e.flags&flagDescriptor != 0
 }
 
 // checkTrailer gives the end of the entry. With bit 3 a data descriptor lies
