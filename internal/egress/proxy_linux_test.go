@@ -78,7 +78,7 @@ func TestProxyRefuses(t *testing.T) {
 		{"a folded header line", listed, get("http://api.example.test/", "X: a\r\n b\r\n"), "HTTP/1.1 400", ""},
 		{"a head without end", listed, get("http://api.example.test/", "X: "+strings.Repeat("a", maxHead)), "HTTP/1.1 431", ""},
 		{"a tunnel in which another Host is asked for", listed, connect("api.example.test:80") + "GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n", "HTTP/1.1 200 Connection established", "host-header-not-listed evil.test"},
-		{"a second request for another Host behind the first", listed, "POST http://api.example.test/ HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nyGET / HTTP/1.1\r\nHost: evil.test\r\n\r\n", "", "host-header-not-listed evil.test"},
+		{"a second request for another Host behind the first", listed, "POST http://api.example.test:9/ HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nyGET / HTTP/1.1\r\nHost: evil.test\r\n\r\n", "", "host-header-not-listed evil.test"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
