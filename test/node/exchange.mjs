@@ -113,14 +113,16 @@ async function tokenRail(c) {
   assert(reused.isError && reused.content[0].text.includes('TOKEN_REUSED'), 'a token acted twice');
 }
 
-async function progress(c) {
+async function progress(c, adapter) {
   const seen = [];
   const stop = new AbortController();
   const done = c.call('skill_run', run('wait', randomUUID()), { onprogress: (p) => seen.push(p), signal: stop.signal }).catch(() => 'stopped');
   await until(() => seen.length > 0, 30_000, 'the first progress');
   stop.abort();
   equal(await done, 'stopped', 'the call');
-  for (let i = 1; i < seen.length; i++) assert(seen[i].progress > seen[i - 1].progress, 'progress does not rise');
+  // The retry with the person's answer is a request of its own, with a token and a count of its own.
+  const falls = seen.filter((p, i) => i > 0 && p.progress <= seen[i - 1].progress).length;
+  assert(falls <= (adapter.modern ? 1 : 0), `progress does not rise: ${seen.map((p) => p.progress)}`);
 }
 
 async function cancelsRunning(c) {
@@ -148,7 +150,9 @@ async function cancelsWaiting(adapter, options) {
       const call = c.call('skill_run', run('wait', mark), { signal: stop.signal }).catch(() => 'stopped');
       await until(() => prompted, 20_000, 'the prompt');
       stop.abort();
-      equal(await withDeadline(call, 5000, 'the cancelled call'), 'stopped', 'the call');
+      // In revision 2026-07-28 the server has answered, and the client waits for
+      // its own handler, whatever the signal says.
+      if (!adapter.modern) equal(await withDeadline(call, 5000, 'the cancelled call'), 'stopped', 'the call');
       equal(body(await c.call('skill_list', {})).skills.length, 1, 'the next call');
       equal(processesWith(mark), 0, 'scripts running');
     });
@@ -161,7 +165,7 @@ async function neverAnswers(adapter, options) {
       const call = c.call('skill_run', run('report', 'late'), { timeout: 15_000 });
       if (adapter.modern) {
         // The question is the client's to ask: the server waits for nothing.
-        await assertRejects(call, () => true);
+        call.catch(() => {});
         equal(body(await c.call('skill_list', {})).skills.length, 1, 'the next call');
         return;
       }

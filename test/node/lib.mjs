@@ -1,6 +1,6 @@
 // What the client tests share: one line of JSON per check on standard output,
 // a skill to serve, and a look at the processes of this machine.
-import { mkdtempSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -18,8 +18,9 @@ export async function check(name, body) {
   }
 }
 
+/** Ends the driver, whatever a client still waits for. */
 export function finish() {
-  process.exitCode = failed === 0 ? 0 : 1;
+  process.exit(failed === 0 ? 0 : 1);
 }
 
 function line(value) {
@@ -57,6 +58,7 @@ export async function until(condition, ms, what) {
 /** A folder with one skill whose scripts report, talk and wait. */
 export function makeSkills() {
   const dir = mkdtempSync(join(tmpdir(), 'skill-mcp-clients-'));
+  chmodSync(dir, 0o755); // the front gives up root when its user can read the skills
   const skill = join(dir, 'talker');
   mkdirSync(join(skill, 'scripts'), { recursive: true });
   mkdirSync(join(skill, 'data'));
