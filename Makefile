@@ -42,9 +42,7 @@ unit:
 	SKILL_MCP_REQUIRE_FENCE=1 SKILL_MCP_REQUIRE_NODE=1 $(GO) test -timeout 15m ./...
 
 cases: build
-	@if [ -z "$(CASES)" ]; then echo "cases: no folder of cases here (CASES=DIR names one)"; else \
-	  python3 $(CASES)/run_cases.py --server $(CURDIR)/bin/skill-mcp $(CASES) && \
-	  test/as-plain-user sh -c 'python3 $(abspath $(CASES))/run_cases.py --server "$$PWD/bin/skill-mcp" $(abspath $(CASES))'; fi
+	@if [ -z "$(CASES)" ]; then echo "cases: no folder of cases here (CASES=DIR names one)"; else test/cases $(CASES); fi
 
 test: tools build lint cross cases unit
 

@@ -49,14 +49,13 @@ type Options struct {
 
 // Client is one started server and the session with it.
 type Client struct {
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	mu     sync.Mutex // of in and waiting
-	last   int
-	wait   map[string]chan Message
-	opts   Options
-	gone   chan struct{}
-	exited error
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	mu   sync.Mutex // of in and waiting
+	last int
+	wait map[string]chan Message
+	opts Options
+	gone chan struct{}
 }
 
 // ErrGone means that the server ended before it answered.
