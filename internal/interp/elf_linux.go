@@ -2,7 +2,6 @@ package interp
 
 import (
 	"bytes"
-	"debug/elf"
 	"encoding/binary"
 	"os"
 	"path/filepath"
@@ -38,50 +37,31 @@ func libraries(program string) []string {
 type walk struct {
 	cache   map[string][]string // soname -> paths
 	seen    map[string]bool
-	class   elf.Class
-	machine elf.Machine
+	machine uint16 // the program's, 0 = not known yet
 	out     []string
 }
 
 // file follows what one file needs and says whether it fits the program.
 func (w *walk) file(path string) bool {
-	f, err := elf.Open(path)
-	if err != nil {
+	e, err := readELF(path)
+	if err != nil || (w.machine != 0 && e.machine != w.machine) {
 		return false
 	}
-	defer f.Close()
-	if w.machine == elf.EM_NONE {
-		w.class, w.machine = f.Class, f.Machine
-		w.loader(f)
-	}
-	if f.Class != w.class || f.Machine != w.machine {
-		return false
-	}
-	var dirs []string
-	for _, tag := range []elf.DynTag{elf.DT_RPATH, elf.DT_RUNPATH} {
-		list, _ := f.DynString(tag) // absent in most files
-		for _, l := range list {
-			dirs = append(dirs, strings.Split(strings.ReplaceAll(l, "$ORIGIN", filepath.Dir(path)), ":")...)
+	if w.machine == 0 {
+		w.machine = e.machine
+		if e.loader != "" {
+			w.add(e.loader)
 		}
 	}
-	needed, _ := f.ImportedLibraries() // none in a static file
-	for _, name := range needed {
+	var dirs []string
+	for _, list := range e.runpath {
+		list = strings.NewReplacer("$ORIGIN", filepath.Dir(path), "${ORIGIN}", filepath.Dir(path)).Replace(list)
+		dirs = append(dirs, strings.Split(list, ":")...)
+	}
+	for _, name := range e.needed {
 		w.library(name, dirs)
 	}
 	return true
-}
-
-// loader adds the program interpreter named in the file.
-func (w *walk) loader(f *elf.File) {
-	for _, p := range f.Progs {
-		if p.Type != elf.PT_INTERP || p.Filesz > 4096 {
-			continue
-		}
-		b := make([]byte, p.Filesz)
-		if _, err := p.ReadAt(b, 0); err == nil {
-			w.add(string(bytes.TrimRight(b, "\x00")))
-		}
-	}
 }
 
 // library looks a name up where the loader would and follows every fit: which
@@ -95,15 +75,25 @@ func (w *walk) library(name string, dirs []string) {
 	for _, d := range dirs {
 		paths = append(paths, filepath.Join(d, name))
 	}
-	paths = append(paths, w.cache[name]...)
+	if w.try(append(paths, w.cache[name]...)) {
+		return
+	}
+	paths = nil
 	for _, d := range []string{"/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib"} {
 		paths = append(paths, filepath.Join(d, name))
 	}
+	w.try(paths)
+}
+
+// try follows those of the paths that fit and reports whether there was one.
+func (w *walk) try(paths []string) (found bool) {
 	for _, p := range paths {
-		if !w.seen[p] && w.file(p) {
+		if w.file(p) {
 			w.add(p)
+			found = true
 		}
 	}
+	return found
 }
 
 // add appends a file under its name and its real name.
@@ -120,24 +110,33 @@ func (w *walk) add(path string) {
 	}
 }
 
-// readCache reads glibc's index (format glibc-ld.so.cache1.1: a header of 48
-// bytes, entries of 24 holding flags, key and value offsets). On musl there is none.
+// readCache reads glibc's index. On musl there is none.
 func readCache() map[string][]string {
+	b, err := os.ReadFile(ldCache)
+	if err != nil {
+		return nil
+	}
+	return parseCache(b)
+}
+
+// parseCache takes the paths of each name out of an index of the format
+// glibc-ld.so.cache1.1: a header of 48 bytes that begins with magic and count,
+// entries of 24 bytes with flags and the places of name and path.
+func parseCache(b []byte) map[string][]string {
 	const header, entry, magic = 48, 24, "glibc-ld.so.cache1.1"
 	out := map[string][]string{}
-	b, err := os.ReadFile(ldCache)
-	if err != nil || len(b) < header || !bytes.HasPrefix(b, []byte(magic)) {
+	if len(b) < header || !bytes.HasPrefix(b, []byte(magic)) {
 		return out
 	}
-	text := func(off uint32) string {
-		if int64(off) >= int64(len(b)) {
+	text := func(at uint32) string {
+		if int64(at) >= int64(len(b)) {
 			return ""
 		}
-		s, _, _ := bytes.Cut(b[off:], []byte{0})
+		s, _, _ := bytes.Cut(b[at:], []byte{0})
 		return string(s)
 	}
-	n := int(binary.NativeEndian.Uint32(b[len(magic):]))
-	for i := 0; i < n && header+(i+1)*entry <= len(b); i++ {
+	n := int64(binary.NativeEndian.Uint32(b[len(magic):]))
+	for i := int64(0); i < n && header+(i+1)*entry <= int64(len(b)); i++ {
 		e := b[header+i*entry:]
 		name, path := text(binary.NativeEndian.Uint32(e[4:])), text(binary.NativeEndian.Uint32(e[8:]))
 		out[name] = append(out[name], path)

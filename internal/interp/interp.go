@@ -117,6 +117,9 @@ func resolve(entry policy.Interpreter, path string) (fence.Program, error) {
 // search goes through a PATH. A shim of a version manager is a script that
 // needs the state of a home directory which no run has, so it is passed over.
 func search(name, path string) (string, *os.File, error) {
+	if filepath.Base(name) != name {
+		return "", nil, fmt.Errorf("interpreter name %q is a path; give it as the policy's path", name)
+	}
 	var first error
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
@@ -230,7 +233,7 @@ func firstNumber(s string) string {
 func prefixReads(name, program string) []string {
 	prefix := filepath.Dir(filepath.Dir(program))
 	patterns := map[string][]string{
-		"node":    {"lib/node_modules", "share/nodejs", "share/node_modules", "lib/*/nodejs"},
+		"node":    {"lib/node_modules", "share/nodejs", "share/node_modules", "lib/x86_64-linux-gnu/nodejs", "lib/aarch64-linux-gnu/nodejs"},
 		"python3": {"lib/python3*", "lib/libpython3*", "local/lib/python3*"},
 	}
 	var out []string
