@@ -183,7 +183,7 @@ func (g *groups) make(name string, l policy.Limits, initTasks int64, wants func(
 		out.lines, out.levels[r.layer] = append(out.lines, line), r.level
 	}
 	for _, c := range []string{"cpuacct", "freezer"} { // counters and the stop where there is no v2 leaf
-		if dir := g.v1[c]; out.v2 == "" && dir != "" {
+		if dir := g.v1[c]; out.v2 == "" && dir != "" && wants(report.CgroupKill) {
 			if err := os.Mkdir(filepath.Join(dir, name), 0o755); err == nil {
 				out.v1[c] = filepath.Join(dir, name)
 			}

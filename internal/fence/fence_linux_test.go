@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -22,6 +23,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "child" {
 		without := strings.Split(os.Getenv("FENCE_WITHOUT"), ",")
 		os.Exit(runChild(slices.DeleteFunc(steps(), func(s step) bool { return slices.Contains(without, s.name) })))
+	}
+	if err := degrade(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
@@ -45,7 +50,7 @@ var probePath = sync.OnceValue(func() string {
 	if p := os.Getenv("FENCE_PROBE"); p != "" {
 		return p // a parent of another user built it
 	}
-	dir, err := os.MkdirTemp("", "fence-probe")
+	dir, err := os.MkdirTemp("/var/tmp", "fence-probe")
 	if err != nil {
 		panic(err)
 	}
@@ -63,7 +68,15 @@ var probePath = sync.OnceValue(func() string {
 
 // newHost probes this machine for a test.
 func newHost(t testing.TB, p policy.Policy) *Host {
-	h := Probe(p, ProbeOptions{TmpRoot: t.TempDir(), LockDir: lockDir(t)})
+	root, err := os.MkdirTemp("", "fence-root")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(root) })
+	if err := os.Chmod(root, 0o755); err != nil { // a run of another uid has to get to its directory
+		t.Fatal(err)
+	}
+	h := Probe(p, ProbeOptions{TmpRoot: root, LockDir: lockDir(t)})
 	if h.broken != nil {
 		t.Fatal(h.broken)
 	}

@@ -146,7 +146,7 @@ func (h *Host) probeGroups() {
 		if err == nil {
 			err = unix.ENOENT
 		}
-		h.lacks[l] = lack{"prepare", errnoName(err), "no group can be made: " + err.Error()}
+		h.lacks[l] = lack{"prepare", errnoName(err), "no group can be made: " + strings.ReplaceAll(err.Error(), "\n", "; ")}
 	}
 	for _, r := range limitRows(policy.Defaults(), 0) {
 		if !h.groups.limits && h.groups.v1[r.controller] == "" {
@@ -200,6 +200,8 @@ var dependents = map[report.Layer][]report.Layer{
 func giveUp(e *SetupError, p policy.Policy, lacks map[report.Layer]lack) bool {
 	layers := []report.Layer{e.Layer}
 	switch {
+	case e.Stage == "clone" && e.Errno == "ENOSYS": // clone3, which places a child in a v2 group
+		layers = []report.Layer{report.CgroupKill}
 	case e.Stage == "clone" || e.Stage == "user_map":
 		layers = nil
 		for _, n := range nsFlags {

@@ -118,10 +118,11 @@ func (c *child) addRules(set int, attr unix.LandlockRulesetAttr) error {
 	return nil
 }
 
-// addPath adds one path rule. A path that is not there needs none.
+// addPath adds one path rule. A path that is not there, or that the run's user
+// cannot reach, needs none.
 func addPath(set int, r rule, handled uint64) error {
 	fd, err := unix.Open(r.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
-	if errors.Is(err, unix.ENOENT) {
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) {
 		return nil
 	}
 	if err != nil {

@@ -114,6 +114,10 @@ func (c *child) show(root int, v viewOp) error {
 		return nil // refused, and reported so
 	}
 	fd, err := c.source(v)
+	if v.Kind == "proc" && errors.Is(err, unix.EPERM) { // needs a process namespace of ours; the host's is never the answer
+		c.prove(report.NSMount, report.Enforced, "without /proc", "")
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -130,20 +130,14 @@ func (r *Run) Kill(within time.Duration) []report.Survivor {
 		}
 	}
 	r.killed = true
-	// The status is read before it is reaped away: settled may see the end
-	// before watch has. A run whose set-up failed has nobody watching.
-	select {
-	case <-r.done:
-	case <-time.After(watchWait):
+	if r.watched {
+		<-r.done // it reads how the script's process ended before that is reaped
 	}
 	for _, pid := range r.own() {
 		reap(pid, &r.usage) // the script's first: the init ends when its namespace is empty
 	}
 	return nil
 }
-
-// watchWait bounds the wait for watch, which has only to be scheduled.
-const watchWait = 100 * time.Millisecond
 
 // own are the processes of the run that are this process's children.
 func (r *Run) own() []int {
@@ -333,9 +327,22 @@ func (r *Run) Usage() Usage {
 // Close removes what was made for the run. What will not go is handed to a
 // background reaper and named. Precondition: Kill was called.
 func (r *Run) Close() (leftovers []string) {
-	if r.watched {
-		<-r.done // its watch holds the descriptor
+	if !r.killed && len(r.own()) > 0 {
+		go r.finish()
+		return []string{"processes of the run"}
 	}
+	return r.release()
+}
+
+// finish is the background reaper of a run that would not end in time.
+func (r *Run) finish() {
+	for r.Kill(time.Minute) != nil {
+	}
+	r.release()
+}
+
+// release removes what was made for a run that has ended.
+func (r *Run) release() (leftovers []string) {
 	for _, fd := range []*int{&r.tmp, &r.pidfd, &r.childfd, &r.sock} {
 		if *fd >= 0 {
 			unix.Close(*fd)

@@ -228,7 +228,8 @@ func (c *child) rlimits() error {
 			return fmt.Errorf("set limit %d: %w", r.Resource, err)
 		}
 	}
-	if c.has(report.CgroupCPU) {
+	have, err := unix.Getpriority(unix.PRIO_PROCESS, 0) // the kernel's form: 20 minus the nice value
+	if c.has(report.CgroupCPU) || (err == nil && 20-have >= niceness) {
 		return nil
 	}
 	// Nothing else bounds its share of the processor, so it should lose against

@@ -103,7 +103,6 @@ func (b *builder) skeleton(s Spec, o *order) {
 	b.add(viewOp{Kind: "proc", Path: "/proc"}, accessRead)
 	b.add(viewOp{Kind: "tmpfs", Path: "/tmp", Arg: fmt.Sprint(o.TmpBytes), N: o.TmpInodes}, accessWrite)
 	b.add(viewOp{Kind: "tmpfs", Path: "/dev/shm", Arg: fmt.Sprint(s.Limits.ShmBytes), N: 1024}, accessWrite)
-	b.ops["/var/tmp"] = viewOp{Kind: "link", Path: "/var/tmp", Arg: "/tmp"}
 	b.ops[homePath] = viewOp{Kind: "own", Path: homePath}
 	if s.Config != nil {
 		b.ops[confDir] = viewOp{Kind: "own", Path: confDir}
@@ -179,6 +178,16 @@ func (b *builder) covered(at string) bool {
 	return false
 }
 
+// behindLink reports whether the view has a link at or above at.
+func (b *builder) behindLink(at string) bool {
+	for ; at != "/" && at != "."; at = path.Dir(at) {
+		if b.ops[at].Kind == "link" {
+			return true
+		}
+	}
+	return false
+}
+
 // hidden is the first path that exists on the host and is not in the view.
 func (b *builder) hidden(candidates ...string) string {
 	for _, c := range candidates {
@@ -201,6 +210,9 @@ func (b *builder) view() []viewOp {
 	out := []viewOp{}
 	for _, p := range paths {
 		v := b.ops[p]
+		if b.behindLink(path.Dir(p)) {
+			continue // making it would follow the link, out of the unfinished view
+		}
 		inside := b.covered(path.Dir(p))
 		if inside && (v.Kind == "link" || (v.Kind == "tree" && v.N == 0)) {
 			continue // the tree above shows it already
