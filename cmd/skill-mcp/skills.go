@@ -27,11 +27,15 @@ type served struct {
 	cfg    config.Front
 	log    *slog.Logger
 	server *mcpserver.Server
+	last   *catalog.Catalog // of the last scan; nil before the first
 }
 
 // scan reads the skills and what belongs to them.
 func (s *served) scan(ctx context.Context) mcpserver.View {
-	c := catalog.Scan(ctx, catalogOptions(s.cfg))
+	opts := catalogOptions(s.cfg)
+	opts.Before = s.last
+	c := catalog.Scan(ctx, opts)
+	s.last = c
 	disabled := append([]string{}, s.cfg.Disabled...)
 	disabled = append(disabled, s.disabledByPolicy()...)
 	return mcpserver.View{Catalog: c, Disabled: disabled, MCP: newDependencies(c, disabled)}

@@ -219,7 +219,7 @@ func generate(r *rand.Rand) string {
 
 func TestGeneratedTextsAreReadAsTheNpmPackageReadsThem(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 3))
-	texts := make([]string, 8000)
+	texts := make([]string, 3000)
 	for i := range texts {
 		texts[i] = generate(r)
 		if i%2 == 0 {
@@ -262,7 +262,7 @@ func mutate(r *rand.Rand, s string) string {
 
 func TestBrokenFrontmatterIsReadAsTheNpmPackageReadsIt(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 3))
-	texts := make([]string, 4000)
+	texts := make([]string, 2000)
 	for i := range texts {
 		texts[i] = mutate(r, samples[i%len(samples)])
 	}
