@@ -73,7 +73,7 @@ func seal(cfg config.Front) error {
 	if err != nil {
 		return fmt.Errorf("lock the front: %w", err)
 	}
-	if cfg.User.Reason != "" {
+	if cfg.User.UID >= 0 && cfg.User.Reason != "" {
 		fmt.Fprintln(os.Stderr, "skill-mcp: the front runs as uid", cfg.User.UID, "because", cfg.User.Reason)
 	}
 	for _, line := range r.Lines() {

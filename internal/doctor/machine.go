@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // Machine is the decoy that the probes attack: files, listeners and a value in
@@ -98,6 +99,10 @@ func WriteSkill(dir, name, declaration string) error {
 	if err := os.WriteFile(filepath.Join(dir, "SKILL.md"), fmt.Appendf(nil, probeFile, name, declaration), 0o644); err != nil {
 		return err
 	}
+	// Whatever lies above the skill does not change what the scripts are.
+	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte("{\"type\": \"commonjs\"}\n"), 0o644); err != nil {
+		return err
+	}
 	list, err := fs.ReadDir(Probes, "probes")
 	if err != nil {
 		return err
@@ -113,6 +118,9 @@ func WriteSkill(dir, name, declaration string) error {
 	}
 	return nil
 }
+
+// sunPath is the length of sun_path (unix(7)).
+const sunPath = 108
 
 // listen opens the sockets that the probes try to reach.
 func (m *Machine) listen() error {
@@ -133,7 +141,8 @@ func (m *Machine) listen() error {
 	}
 	names := []string{m.Unix}
 	if runtime.GOOS == "linux" {
-		names = append(names, "@"+m.Abstract)
+		// node pads a name with NULs to the whole of sun_path, others do not.
+		names = append(names, "@"+m.Abstract, "@"+m.Abstract+strings.Repeat("\x00", sunPath-1-len(m.Abstract)))
 	}
 	for _, n := range names {
 		l, err := net.Listen("unix", n)

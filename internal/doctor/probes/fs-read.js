@@ -45,14 +45,16 @@ if (a.monitor) {
 }
 
 // No text of the owner's environment anywhere the run can look.
-let leaks = [];
+const leaks = [];
 if (a.sentinel) {
   for (const p of fs.readdirSync('/proc').filter(n => /^\d+$/.test(n))) {
     for (const f of ['environ', 'cmdline']) {
-      try { if (fs.readFileSync('/proc/' + p + '/' + f, 'latin1').includes(a.sentinel)) leaks.push(f + ' of ' + p); } catch (e) { /* closed */ }
+      let text = '';
+      try { text = fs.readFileSync('/proc/' + p + '/' + f, 'latin1'); } catch (e) { continue; }
+      // The arguments of this run hold it, since they say what to look for.
+      if (text.includes(a.sentinel) && !text.includes(__filename)) leaks.push(f + ' of ' + p);
     }
   }
-  leaks = leaks.filter(l => l !== 'cmdline of ' + process.pid && l !== 'cmdline of self');
   if (Object.values(process.env).some(v => v.includes(a.sentinel))) leaks.push('own environment');
 }
 console.log(JSON.stringify({ probe: 'fs-read', acts, leaks }));

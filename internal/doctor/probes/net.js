@@ -41,6 +41,12 @@ const udp = (name, type, port, host) => within(name, end => {
     s.on('error', e => end(e.code));
     s.listen(p, () => net.connect(p).on('connect', () => { s.close(); end('ok'); }).on('error', e => end(e.code)));
   });
+  await within('own abstract socket', end => {
+    const p = '\0own-' + process.pid;
+    const s = net.createServer(c => c.end());
+    s.on('error', e => end(e.code));
+    s.listen(p, () => net.connect(p).on('connect', () => { s.close(); end('ok'); }).on('error', e => end(e.code)));
+  });
   const work = [
     connect('tcp decoy', { host: '127.0.0.1', port: a.tcp }),
     connect('tcp6 loopback', { host: '::1', port: a.tcp6 || a.tcp }),

@@ -4,10 +4,10 @@
 const os = require('os');
 
 const a = JSON.parse(process.argv[2] || '{}');
-const attempt = f => { try { f(); return 'ok'; } catch (e) { return e.code || (e.info && e.info.code) || String(e); } };
+const attempt = f => { try { f(); return 'ok'; } catch (e) { return (e.info && e.info.code) || e.code || String(e); } };
 const acts = {};
 acts['signal self'] = attempt(() => process.kill(process.pid, 0));
-acts['nice self'] = attempt(() => os.setPriority(0, 5));
+acts['nice self'] = attempt(() => os.setPriority(0, 19));
 for (const [who, pid] of [['monitor', a.monitor], ['front', a.front], ['decoy', a.decoy]]) {
   if (!pid) continue;
   acts['signal ' + who] = attempt(() => process.kill(pid, 0));
