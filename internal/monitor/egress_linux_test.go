@@ -12,7 +12,6 @@ import (
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
 	"skill-mcp/internal/runner"
-	"skill-mcp/internal/uplink"
 	"skill-mcp/internal/wire"
 )
 
@@ -109,10 +108,10 @@ func TestModeDeclaredReachesTheListedHostOnly(t *testing.T) {
 			t.Errorf("planned %v, received %v", plan.EnvNames, out.EnvNames)
 		}
 		e := out.Evidence.Egress
-		if len(e) < 2 || e[0].Host != "listed.test" || e[0].Connections != 1 || e[0].BytesIn == 0 || uplink.FirstRefused(e) != "other.test" {
+		if len(e) < 2 || e[0].Host != "listed.test" || e[0].Connections != 1 || e[0].BytesIn == 0 || e[1].Host != "other.test" || e[1].Refused == 0 {
 			t.Errorf("%+v", e)
 		}
-		if !strings.Contains(out.NetworkNote, "other.test") || !strings.Contains(out.NetworkNote, "egress") {
+		if !strings.Contains(out.NetworkNote, `the line "- other.test" under mcp-host.egress`) {
 			t.Error(out.NetworkNote)
 		}
 		none := s.run(s.script("node", fetch, port))
@@ -147,6 +146,11 @@ const direct = () => new Promise(done => require('net').connect(+process.argv[2]
 		out := s.run(req)
 		if got := strings.TrimSpace(string(out.Stdout)); got != "200 403 EACCES" || !slices.Equal(plan.EnvNames, out.EnvNames) {
 			t.Errorf("%q %s; planned %v, received %v", got, out.Stderr, plan.EnvNames, out.EnvNames)
+		}
+		for _, f := range []report.Fence{plan.Fence, out.Fence} {
+			if r := f.Row(report.NSNet); r.Got != report.Partial || r.Level != "proxy" || !strings.Contains(r.Reason, "proxy variables") {
+				t.Errorf("%+v", r)
+			}
 		}
 	})
 }

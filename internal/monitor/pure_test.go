@@ -74,7 +74,7 @@ func TestNetworkNote(t *testing.T) {
 		"the host's network":             {true, policy.NetOpen, false, ""},
 		"the host's network and a proxy": {true, policy.NetOpen, true, "mode open"},
 	} {
-		got := networkNote(c.failed, c.mode, []string{"api.example.org"}, c.proxy, "")
+		got := networkNote(c.failed, c.mode, []string{"api.example.org"}, c.proxy, nil)
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) || (got != "" && !strings.Contains(got, "egress")) {
 			t.Errorf("%s: %q", name, got)
 		}

@@ -154,8 +154,8 @@ func (m *monitor) result(a *approved, f facts, fenced report.Fence, hosts []repo
 	_, proxied := m.env.Proxy()
 	res := wire.Result{
 		TimedOut: f.timedOut, TimeoutMs: a.timeout.Milliseconds(), DurationMs: wall,
-		EnvNames: a.env.names, Verdict: f.verdict(), Fence: m.own(fenced),
-		NetworkNote: networkNote(f.failed(), a.network, a.hosts, proxied, uplink.FirstRefused(hosts)),
+		EnvNames: a.env.names, Verdict: f.verdict(), Fence: uplink.Mark(m.own(fenced), a.viaProxy),
+		NetworkNote: networkNote(f.failed(), a.network, a.hosts, proxied, hosts),
 		Evidence: report.Evidence{
 			WallMs: wall, CPUMs: f.usage.CPU.Milliseconds(), PeakMemoryBytes: f.usage.PeakMemory,
 			PeakPids: f.usage.PeakPids, OOMKills: f.usage.OOMKills, Egress: hosts,

@@ -7,6 +7,7 @@ import (
 	"skill-mcp/internal/fence"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
+	"skill-mcp/internal/uplink"
 )
 
 // facts are what is known when a run is over; the verdict is a function of them.
@@ -87,7 +88,7 @@ func (f facts) byWords() report.Verdict {
 
 // networkNote tells the reader of a failed run what its network was, since a
 // refused connection looks like a broken host from inside ("" = nothing to say).
-func networkNote(failed bool, mode policy.Network, hosts []string, proxySet bool, refused string) string {
+func networkNote(failed bool, mode policy.Network, hosts []string, proxySet bool, reached []report.Host) string {
 	if !failed || (mode == policy.NetOpen && !proxySet) {
 		return ""
 	}
@@ -96,8 +97,8 @@ func networkNote(failed bool, mode policy.Network, hosts []string, proxySet bool
 	case policy.NetNone:
 		return "This run had no network (mode none), so any connection failed whatever the host; " + allow + " (the registration's egress list, or the skill's egress declaration with network mode declared)."
 	case policy.NetDeclared:
-		if refused != "" {
-			return fmt.Sprintf("This run was refused %s, which is not among its declared hosts (mode declared: %s); %s: the skill's egress declaration or the policy's hosts for the skill.", refused, strings.Join(hosts, ", "), allow)
+		if h, ok := uplink.FirstRefused(reached); ok {
+			return fmt.Sprintf("This run could reach only the declared hosts (mode declared: %s); %s.", strings.Join(hosts, ", "), uplink.Allow(h))
 		}
 		return fmt.Sprintf("This run could reach only the declared hosts (mode declared: %s); %s: the skill's egress declaration or the policy's hosts for the skill.", strings.Join(hosts, ", "), allow)
 	}

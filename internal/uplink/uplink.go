@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"skill-mcp/internal/egresswire"
@@ -119,7 +120,7 @@ func (u *Uplink) End(within time.Duration) (hosts []report.Host) {
 		hosts = append(hosts, report.Host{Host: h.Host, Connections: h.Connections, BytesIn: h.BytesIn, BytesOut: h.BytesOut})
 	}
 	for _, r := range e.Refused {
-		hosts = append(hosts, report.Host{Host: r.Target, Refused: r.Count, Reason: string(r.Reason)})
+		hosts = append(hosts, report.Host{Host: r.Target, Refused: r.Count, Reason: strings.TrimSpace(string(r.Reason) + " " + r.Detail)})
 	}
 	return hosts
 }
@@ -167,14 +168,4 @@ func (u *Uplink) Env(list []string) (filled []string, port int) {
 		}
 	}
 	return filled, u.port
-}
-
-// FirstRefused names the first host that a run was refused, "" = none.
-func FirstRefused(hosts []report.Host) string {
-	for _, h := range hosts {
-		if h.Refused > 0 {
-			return h.Host
-		}
-	}
-	return ""
 }

@@ -1,0 +1,76 @@
+package uplink
+
+import (
+	"slices"
+	"strings"
+
+	"skill-mcp/internal/egresswire"
+	"skill-mcp/internal/report"
+)
+
+// FirstRefused is what a run was refused first; false when nothing was.
+func FirstRefused(hosts []report.Host) (report.Host, bool) {
+	i := slices.IndexFunc(hosts, func(h report.Host) bool { return h.Refused > 0 })
+	if i < 0 {
+		return report.Host{}, false
+	}
+	return hosts[i], true
+}
+
+// Allow is a sentence on a refusal: what was refused, why, and the line that
+// would allow it, in the declaration or in the policy.
+func Allow(h report.Host) string {
+	reason, detail, _ := strings.Cut(h.Reason, " ")
+	host := withoutPort(h.Host)
+	list := "the line \"- " + host + "\" under mcp-host.egress of the skill would allow it, or \"- host: " + host + "\" under the skill's hosts in the policy"
+	internal := "the line \"- host: " + host + "\" under egress.internal of the policy would allow it"
+	switch egresswire.Reason(reason) {
+	case egresswire.ReasonName:
+		return host + " was refused: it is not among the declared hosts; " + list
+	case egresswire.ReasonServerName, egresswire.ReasonHostHeader:
+		return host + " was refused: a connection to a declared host asked for it, and it is not declared; " + list
+	case egresswire.ReasonAddress:
+		text := h.Host + " was refused: it was dialed as an address, and only the names of declared hosts are reached; " + list
+		if detail != "" {
+			text += ", and being a " + detail + " address also " + internal
+		}
+		return text
+	case egresswire.ReasonInternal:
+		return host + " was refused: its address " + detail + " is not public; " + internal
+	case egresswire.ReasonPort:
+		return h.Host + " was refused: the policy narrows the ports; adding this one to egress.ports of the policy would allow it"
+	case egresswire.ReasonUDP, egresswire.ReasonProtocol:
+		return h.Host + " was refused: declared hosts are reached over TCP; network mode open would allow it"
+	}
+	return h.Host + " was refused: what was sent to it cannot be read as what it begins as, so the host it asks for cannot be told; nothing allows that"
+}
+
+// withoutPort takes the port off a name or an IPv4 address: the run has no
+// IPv6, so nothing else with a port is refused. Package net, which could split
+// more, is not linked for it.
+func withoutPort(s string) string {
+	if host, _, found := strings.Cut(s, ":"); found && !strings.Contains(s[len(host)+1:], ":") {
+		return host
+	}
+	return s
+}
+
+// Mark says in a report how declared hosts are kept where there is no network
+// namespace: in part, for programs that follow the proxy variables.
+func Mark(f report.Fence, viaProxy bool) report.Fence {
+	if !viaProxy {
+		return f
+	}
+	f.Layers = slices.Clone(f.Layers)
+	for i, r := range f.Layers {
+		if r.Layer != report.NSNet {
+			continue
+		}
+		text := "the declared hosts are kept by a proxy on the one port that Landlock leaves; a program that ignores the proxy variables has no network"
+		if r.Reason != "" {
+			text = r.Reason + "; " + text
+		}
+		f.Layers[i].Got, f.Layers[i].Level, f.Layers[i].Reason = report.Partial, "proxy", text
+	}
+	return f
+}
