@@ -37,7 +37,7 @@ func (a *applier) stage(ctx context.Context, s *skill, item *recordItem, into *o
 }
 
 // writeSkill writes every file of s below an empty folder, 0644 or 0755, folders
-// 0755, and gives what it wrote. It is for package specialist too.
+// 0755, and gives what it wrote.
 func writeSkill(ctx context.Context, s *skill, into *os.Root, progress func(Step)) ([]FileRecord, string, error) {
 	w := &skillWriter{skill: s, into: into, made: map[string]bool{".": true}, total: newContentHash(), progress: progress}
 	defer w.close()
