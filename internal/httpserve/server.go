@@ -59,6 +59,7 @@ type Server struct {
 	ended    chan struct{} // closed at the end: streams of notifications stop
 
 	mu     sync.Mutex
+	active sync.WaitGroup            // HTTP requests being served; grows only while not ending
 	single map[*rpc.Session]struct{} // requests that stand alone, in flight
 	ending bool
 }
@@ -107,6 +108,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, rpc.CodeInvalidRequest, "the endpoint is /mcp")
 		return
 	}
+	if !s.enter() {
+		refuse(w, http.StatusServiceUnavailable, rpc.CodeInternal, "the server is ending")
+		return
+	}
+	defer s.active.Done()
 	switch r.Method {
 	case http.MethodPost:
 		s.post(w, r)
@@ -118,6 +124,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "POST, GET, DELETE")
 		refuse(w, http.StatusMethodNotAllowed, rpc.CodeInvalidRequest, r.Method+" is not a way to use this endpoint")
 	}
+}
+
+// enter counts a request in, unless the server is ending.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending {
+		return false
+	}
+	s.active.Add(1)
+	return true
 }
 
 // Serve answers requests on ln until ctx is done, then as stdio.Serve ends:
@@ -150,31 +167,21 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 var ErrForced = errors.New("httpserve: ended at once by a second signal")
 
 func (s *Server) end(srv *http.Server, failed <-chan error) error {
-	until, cancel := context.WithTimeout(context.Background(), s.opts.Limit)
-	defer cancel()
 	s.mu.Lock()
 	s.ending = true
 	s.mu.Unlock()
 	close(s.ended)
-	down := make(chan error, 1)
-	go func() { down <- srv.Shutdown(until) }()
-	all := s.everyone()
-	for _, one := range all {
-		one.HangUp()
-	}
-	grace := time.NewTimer(s.opts.Grace)
-	defer grace.Stop()
-	select {
-	case <-down:
-	case <-grace.C:
-		for _, one := range all {
-			one.CancelAll()
-		}
-		select {
-		case <-down:
-		case <-s.opts.Now:
-		}
-	case <-s.opts.Now:
+	until, cancel := context.WithTimeout(context.Background(), s.opts.Limit)
+	defer cancel()
+	closed := make(chan struct{})
+	go func() { // no new connections, and an end to those without a request
+		defer close(closed)
+		_ = srv.Shutdown(until) // what it does not end in time, Close ends
+	}()
+	s.wind(until)
+	select { // the last answers are still on their way out of net/http
+	case <-closed:
+	case <-time.After(lastWrite):
 	}
 	_ = srv.Close()
 	<-failed
@@ -183,6 +190,42 @@ func (s *Server) end(srv *http.Server, failed <-chan error) error {
 		return ErrForced
 	default:
 		return nil
+	}
+}
+
+// lastWrite is how long an answer may take from its handler to the socket. It
+// is spent only when a client keeps a connection on which it never asked
+// anything, which Shutdown would wait for.
+const lastWrite = 100 * time.Millisecond
+
+// wind waits for what is being answered: prompts can no longer be answered,
+// calls get their grace, the rest is cancelled.
+func (s *Server) wind(until context.Context) {
+	all := s.everyone()
+	for _, one := range all {
+		one.HangUp()
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.active.Wait()
+	}()
+	grace := time.NewTimer(s.opts.Grace)
+	defer grace.Stop()
+	select {
+	case <-done:
+		return
+	case <-grace.C:
+	case <-s.opts.Now:
+		return
+	}
+	for _, one := range all {
+		one.CancelAll()
+	}
+	select {
+	case <-done:
+	case <-until.Done():
+	case <-s.opts.Now:
 	}
 }
 

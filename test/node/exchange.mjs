@@ -42,6 +42,7 @@ export async function exchange(adapter, command, skills) {
   await each('cancels a running script', { elicit: accept }, cancelsRunning);
   await cancelsWaiting(adapter, { command, env });
   await neverAnswers(adapter, { command, env: { ...env, MCP_CONFIRM_WAIT_SECONDS: '2' } });
+  await check(`${adapter.name}: a signal ends the server and its run`, () => signalled(adapter, { command, env, elicit: accept }));
   await check(`${adapter.name}: leaves no server behind`, () => leavesNothing(adapter, { command, env }));
 }
 
@@ -174,6 +175,19 @@ async function neverAnswers(adapter, options) {
       equal(body(await c.call('skill_run', { ...run('report', 'late'), confirmToken: preview.confirmToken })).exitCode, 0, 'the exit code');
     });
   });
+}
+
+async function signalled(adapter, options) {
+  const c = await adapter.connect(options);
+  const mark = randomUUID();
+  c.call('skill_run', run('wait', mark)).catch(() => {});
+  await until(() => processesWith(mark) > 0, 30_000, 'the script starts');
+  const began = performance.now();
+  process.kill(c.pid, 'SIGTERM');
+  await until(() => !alive(c.pid) && processesWith(mark) === 0, 8000, 'the end');
+  const took = performance.now() - began;
+  assert(took < 5000, `the end took ${took} ms`);
+  await c.close().catch(() => {});
 }
 
 async function leavesNothing(adapter, options) {
