@@ -11,12 +11,6 @@ import (
 	"skill-mcp/internal/monitor"
 )
 
-// Descriptors of the monitor, as the launch phase passes them.
-const (
-	socketFD = 3 // the stream to the front
-	bootFD   = 4 // the owner's hand-over
-)
-
 func main() {
 	role := ""
 	if len(os.Args) == 2 {
@@ -26,7 +20,12 @@ func main() {
 	case "child":
 		os.Exit(fence.Child())
 	case "monitor":
-		os.Exit(monitor.Main(inherited(socketFD), inherited(bootFD)))
+		socket, boot, err := handover()
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "skill-exec: %v\n", err)
+			os.Exit(1)
+		}
+		os.Exit(monitor.Main(socket, boot))
 	}
 	fmt.Fprintln(os.Stderr, "skill-exec: started by skill-mcp with the role monitor; it does nothing by hand")
 	os.Exit(2)

@@ -125,7 +125,7 @@ func StartMonitor(boot wire.Boot, env []string) (*os.File, *os.Process, error) {
 // sealed writes v as JSON into a memory file that nobody can change any more.
 // Sealing needs Linux 3.17, memfd with MFD_NOEXEC_SEAL 6.3 (retried without).
 func sealed(name string, v any) (*os.File, error) {
-	text, err := json.Marshal(v)
+	text, err := wire.Encode(v)
 	if err != nil {
 		return nil, err
 	}

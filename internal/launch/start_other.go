@@ -4,7 +4,6 @@ package launch
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -62,7 +61,7 @@ func StartMonitor(boot wire.Boot, env []string) (io.ReadWriteCloser, *os.Process
 	if err := cmd.Start(); err != nil {
 		return nil, nil, fmt.Errorf("start %s: %w", path, err)
 	}
-	text, err := json.Marshal(boot)
+	text, err := wire.Encode(boot)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -63,9 +63,15 @@ func (m *monitor) main(socket io.ReadWriteCloser, boot io.ReadCloser) error {
 	if err != nil {
 		return err
 	}
-	m.resolve()
-	m.openRoots()
-	if m.host, err = newHost(m.boot.Policy); err != nil {
+	looked := make(chan struct{})
+	go func() { // reads files while the probe waits for its child
+		defer close(looked)
+		m.resolve()
+		m.openRoots()
+	}()
+	m.host, err = newHost(m.boot.Policy)
+	<-looked
+	if err != nil {
 		return err
 	}
 	defer m.close()
