@@ -83,11 +83,11 @@ func (s *Server) tool(name string) server.ToolHandlerFunc {
 func (s *Server) core(whole bool) *server.MCPServer {
 	opts := []server.ServerOption{
 		server.WithInstructions(instructions), server.WithToolCapabilities(true), server.WithLogging(),
+		server.WithCompletions(), server.WithResourceCompletionProvider(completer{s}),
 	}
 	if whole {
 		opts = append(opts,
-			server.WithPromptCapabilities(true), server.WithResourceCapabilities(false, true), server.WithCompletions(),
-			server.WithResourceCompletionProvider(completer{s}),
+			server.WithPromptCapabilities(true), server.WithResourceCapabilities(false, true),
 			server.WithExtensions(map[string]any{skillsExtension: map[string]any{"directoryRead": true}}))
 	}
 	core := server.NewMCPServer(Name, s.deps.Front.Version, opts...)

@@ -74,7 +74,7 @@ func TestWithoutSkillsOnlyToolsAreAdvertised(t *testing.T) {
 	if err := json.Unmarshal(c.ok("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`), &got); err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range []string{"prompts", "resources", "extensions", "completions"} {
+	for _, k := range []string{"prompts", "resources", "extensions"} {
 		if got.Capabilities[k] != nil {
 			t.Errorf("%s is advertised", k)
 		}
