@@ -210,7 +210,9 @@ func (m *monitor) checkLimits(a *approved) *wire.Refused {
 		return nil
 	}
 	for _, h := range append(slices.Clone(a.req.Hosts), m.boot.Policy.HostsFor(a.req.Skill)...) {
-		if !slices.Contains(a.hosts, h) {
+		// An entry that names no host, "*" for one, is not reachable and is not
+		// shown as if it were.
+		if !slices.Contains(a.hosts, h) && egresswire.CheckHost(h) == nil {
 			a.hosts = append(a.hosts, h)
 		}
 	}
