@@ -36,6 +36,9 @@ Exit codes: 0 written, 1 refused, 2 a mistake in the command line.`,
 }
 
 func runExport(c *cobra.Command, f *packageFlags, unsafeSkill, output string) error {
+	if err := f.recoverFirst(c.Context()); err != nil {
+		return err
+	}
 	dir, err := f.skillFolder(unsafeSkill)
 	if err != nil {
 		return err

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -63,6 +65,37 @@ func (f *packageFlags) importer(stderr io.Writer) (im *pack.Importer, done func(
 	}
 	return im, func() { m.finish(); s.Close() }, nil
 }
+
+// recoverFirst finishes what an earlier command left that was cut off, so that
+// no command looks at half a change. It makes no store where there is none.
+func (f *packageFlags) recoverFirst(ctx context.Context) error {
+	dir, _, err := f.places()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return nil
+	}
+	s, err := store.Open(dir)
+	if err != nil {
+		return withCode(exitProblem, err)
+	}
+	defer s.Close()
+	if !s.Unfinished() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, recoverWait)
+	defer cancel()
+	l, err := s.Lock(ctx)
+	if err != nil {
+		return withCode(exitProblem, err)
+	}
+	l.Unlock()
+	return nil
+}
+
+// recoverWait is how long another skill-mcp may hold the store meanwhile.
+const recoverWait = 30 * time.Second
 
 // ownerName is what a token is bound to: whoever runs the command.
 func ownerName() string { return fmt.Sprintf("uid:%d", os.Getuid()) }

@@ -76,7 +76,7 @@ func (im *Importer) Apply(ctx context.Context, unsafeToken string, choices []Cho
 	if err != nil {
 		return nil, err
 	}
-	src, b, err := im.again(ctx, l, r)
+	src, b, installed, err := im.again(ctx, l, r)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (im *Importer) Apply(ctx context.Context, unsafeToken string, choices []Cho
 	if r.Fetched != "" {
 		defer l.DropBlob(r.Fetched) // what stays is dropped with the next preview
 	}
-	a := &applier{im: im, lock: l, record: r, source: src, bundle: b, done: map[string]bool{}}
+	a := &applier{im: im, lock: l, record: r, source: src, bundle: b, installed: installed, done: map[string]bool{}}
 	out := &Applied{Into: r.Into, Results: []Result{}}
 	for _, c := range choices {
 		if err := ctx.Err(); err != nil {
@@ -123,28 +123,28 @@ func choose(r *record, choices []Choice, all bool) ([]Choice, error) {
 
 // again opens the source of a preview and proves that neither it nor the
 // installed skills have changed.
-func (im *Importer) again(ctx context.Context, l *store.Lock, r *record) (*source, *bundle, error) {
+func (im *Importer) again(ctx context.Context, l *store.Lock, r *record) (*source, *bundle, []Installed, error) {
 	installed, err := listInstalled(ctx, r.Into)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if revisionOf(installed) != r.Revision {
-		return nil, nil, im.burn(l, r, refuse(CodeCatalogChanged, "preview again", "the skills in %s changed since the preview", archive.Shown(r.Into)))
+		return nil, nil, nil, im.burn(l, r, refuse(CodeCatalogChanged, "preview again", "the skills in %s changed since the preview", archive.Shown(r.Into)))
 	}
 	src, err := im.reopen(ctx, l, r)
 	if err != nil {
-		return nil, nil, im.burn(l, r, refuse(CodeSourceChanged, "preview again", "the source cannot be read as it was previewed: %v", err))
+		return nil, nil, nil, im.burn(l, r, refuse(CodeSourceChanged, "preview again", "the source cannot be read as it was previewed: %v", err))
 	}
 	if src.sha256 != r.ArchiveSHA256 || src.info.Kind != r.Source.Kind {
 		src.close()
-		return nil, nil, im.burn(l, r, refuse(CodeSourceChanged, "preview again", "%s changed since the preview", archive.Shown(r.Source.URL)))
+		return nil, nil, nil, im.burn(l, r, refuse(CodeSourceChanged, "preview again", "%s changed since the preview", archive.Shown(r.Source.URL)))
 	}
 	b, err := newBundle(src.tree, im.Store)
 	if err != nil {
 		src.close()
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return src, b, nil
+	return src, b, installed, nil
 }
 
 // burn makes a token useless that stands for what is no longer there.
@@ -174,12 +174,13 @@ func (im *Importer) reopen(ctx context.Context, l *store.Lock, r *record) (*sour
 
 // applier installs the items of one apply.
 type applier struct {
-	im     *Importer
-	lock   *store.Lock
-	record *record
-	source *source
-	bundle *bundle
-	done   map[string]bool // paths that had their turn
+	im        *Importer
+	lock      *store.Lock
+	record    *record
+	source    *source
+	bundle    *bundle
+	installed []Installed
+	done      map[string]bool // paths that had their turn
 }
 
 // itemError is the end of an item that failed.
@@ -227,27 +228,51 @@ func (a *applier) install(ctx context.Context, c Choice) (Result, error) {
 	if !item.Importable {
 		return Result{}, itemf(CodeNotImportable, "the item cannot be imported: %s", item.Why)
 	}
-	installed, err := listInstalled(ctx, a.record.Into)
-	if err != nil {
-		return Result{}, err
+	for _, id := range []string{item.Name, c.ReplaceID} {
+		if err := a.refresh(ctx, id); err != nil {
+			return Result{}, err
+		}
 	}
-	res, err := a.decide(item, c, installed)
+	res, err := a.decide(item, c)
 	if err != nil || res.Status == StatusUnchanged {
 		return res, err
 	}
-	return res, a.carryOut(ctx, item, res.ID)
+	if err := a.carryOut(ctx, item, res); err != nil {
+		return res, err
+	}
+	return res, a.refresh(ctx, res.ID)
+}
+
+// refresh reads one installed skill again: another process with another store
+// may have changed it, and this one changes it too. Reading all of them for
+// each of 256 items would take hours.
+func (a *applier) refresh(ctx context.Context, id string) error {
+	a.installed = slices.DeleteFunc(a.installed, func(s Installed) bool { return s.ID == id })
+	if archive.CheckName(id) != nil || strings.Contains(id, "/") {
+		return nil
+	}
+	root, err := os.OpenRoot(a.record.Into)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open the folder of skills: %w", err)
+	}
+	defer root.Close()
+	a.installed = append(a.installed, lookInstalled(ctx, root, id)...)
+	return ctx.Err()
 }
 
 // decide says what becomes of an item. Nothing is ever overwritten that was not
 // named by its id.
-func (a *applier) decide(item *recordItem, c Choice, installed []Installed) (Result, error) {
+func (a *applier) decide(item *recordItem, c Choice) (Result, error) {
 	res := Result{ID: item.Name, Status: StatusImported, Hash: item.Hash}
 	find := func(id string) *Installed {
-		i := slices.IndexFunc(installed, func(s Installed) bool { return s.ID == id })
+		i := slices.IndexFunc(a.installed, func(s Installed) bool { return s.ID == id })
 		if i < 0 {
 			return nil
 		}
-		return &installed[i]
+		return &a.installed[i]
 	}
 	if c.ReplaceID != "" {
 		old := find(c.ReplaceID)
@@ -263,14 +288,14 @@ func (a *applier) decide(item *recordItem, c Choice, installed []Installed) (Res
 		}
 		return res, nil
 	}
-	for i := range installed {
-		if s := &installed[i]; s.Imported() && s.Problem == "" && s.Hash == item.Hash {
+	for i := range a.installed {
+		if s := &a.installed[i]; s.Imported() && s.Problem == "" && s.Hash == item.Hash {
 			res.ID, res.Status = s.ID, StatusUnchanged
 			return res, nil
 		}
 	}
-	for i := range installed {
-		if s := &installed[i]; archive.Key(s.ID) == archive.Key(item.Name) || s.Imported() && s.Name == item.Name {
+	for i := range a.installed {
+		if s := &a.installed[i]; archive.Key(s.ID) == archive.Key(item.Name) || s.Imported() && s.Name == item.Name {
 			if s.Imported() {
 				return res, itemf(CodeNameTaken, "a skill of this name is installed with other content; to replace it, say --select %s=%s", item.Path, s.ID)
 			}
@@ -281,16 +306,20 @@ func (a *applier) decide(item *recordItem, c Choice, installed []Installed) (Res
 }
 
 // carryOut stages the skill and puts it in place as one change.
-func (a *applier) carryOut(ctx context.Context, item *recordItem, id string) error {
+func (a *applier) carryOut(ctx context.Context, item *recordItem, res Result) error {
 	if err := makeInto(a.record.Into); err != nil {
 		return err
 	}
 	return a.withSkill(ctx, item, func(s *skill) error {
-		tx, err := a.lock.Begin("import " + id)
+		tx, err := a.lock.Begin("import " + res.ID)
 		if err != nil {
 			return err
 		}
-		staged, err := tx.Folder(a.record.Into, id)
+		open := tx.NewFolder
+		if res.Status == StatusUpdated {
+			open = tx.Folder
+		}
+		staged, err := open(a.record.Into, res.ID)
 		if err != nil {
 			return errors.Join(err, tx.Abort())
 		}

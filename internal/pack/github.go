@@ -240,8 +240,8 @@ func (s *session) commit(ctx context.Context, a *address, ref string) (string, e
 	u := s.base.JoinPath("repos", a.owner, a.repo, "commits", url.PathEscape(ref))
 	res, err := s.get(ctx, u, "application/vnd.github+json")
 	var status *statusError
-	if errors.As(err, &status) && (status.status == http.StatusNotFound || status.status == http.StatusUnprocessableEntity) {
-		return "", nil
+	if errors.As(err, &status) && status.Code != "github.rate-limited" && status.Code != "github.unauthorised" {
+		return "", nil // a mirror may not answer this at all
 	}
 	if err != nil {
 		return "", err

@@ -92,12 +92,24 @@ func listInstalled(ctx context.Context, into string) ([]Installed, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if info, err := root.Lstat(name); strings.HasPrefix(name, ".") || err != nil || !info.IsDir() {
-			continue
+		if !strings.HasPrefix(name, ".") {
+			skills = append(skills, lookInstalled(ctx, root, name)...)
 		}
-		skills = append(skills, readInstalled(ctx, root, name))
 	}
 	return skills, nil
+}
+
+// lookInstalled gives what has a name: a skill, something else that stands in
+// the way of one (a file, a link), or nothing.
+func lookInstalled(ctx context.Context, into *os.Root, id string) []Installed {
+	info, err := into.Lstat(id)
+	switch {
+	case err != nil:
+		return nil
+	case info.IsDir():
+		return []Installed{readInstalled(ctx, into, id)}
+	}
+	return []Installed{{ID: id, Problem: "it is not a folder"}}
 }
 
 func readInstalled(ctx context.Context, into *os.Root, id string) Installed {

@@ -509,3 +509,33 @@ func TestNoiseIsLeftOutAndDoesNotHideTheRoot(t *testing.T) {
 		t.Error(b.tree())
 	}
 }
+
+func TestNothingInTheWayIsReplaced(t *testing.T) {
+	for name, put := range map[string]func(string) error{
+		"a folder": func(p string) error { return os.Mkdir(p, 0o755) },
+		"a file":   func(p string) error { return os.WriteFile(p, []byte("mine"), 0o644) },
+		"a link":   func(p string) error { return os.Symlink("/nowhere", p) },
+	} {
+		b := newBench(t)
+		if err := os.MkdirAll(b.Into, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := put(filepath.Join(b.Into, "x")); err != nil {
+			t.Fatal(err)
+		}
+		p := b.preview(skillAt("", "x")...)
+		if p.Candidates[0].Action != ActionConflict {
+			t.Errorf("%s: %s", name, p.Candidates[0].Action)
+		}
+		if res := b.apply(p); res[0].Code != CodeNameTaken {
+			t.Errorf("%s: %+v", name, res)
+		}
+		p = b.preview(skillAt("", "x")...)
+		if res := b.apply(p, Choice{Path: "", ReplaceID: "x"}); res[0].Code != CodeReplaceID {
+			t.Errorf("%s: %+v", name, res)
+		}
+		if b.tree() != "x" || b.leftovers() != "" {
+			t.Errorf("%s: %s", name, b.tree())
+		}
+	}
+}

@@ -44,8 +44,11 @@ type action string
 
 const (
 	put    action = "put"    // the staged form takes the place of live, if there is one
+	add    action = "add"    // the staged form becomes live, which must not exist
 	remove action = "remove" // live goes
 )
+
+func (a action) known() bool { return a == put || a == add || a == remove }
 
 var hexRule = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
@@ -70,7 +73,7 @@ func parseJournal(data []byte, id string) (*journal, error) {
 		}
 	}
 	for i, o := range j.Ops {
-		if o.Base < 0 || o.Base >= len(j.Bases) || o.Action != put && o.Action != remove || checkLive(o.Live) != nil {
+		if o.Base < 0 || o.Base >= len(j.Bases) || !o.Action.known() || checkLive(o.Live) != nil {
 			return nil, fmt.Errorf("step %d is not one", i)
 		}
 	}

@@ -20,7 +20,7 @@ func move(root *os.Root, from, to string) error {
 		return err
 	}
 	if there, err := exists(root, to); err != nil || there {
-		return errors.Join(err, fmt.Errorf("rename %s: %s exists", from, to))
+		return errors.Join(err, fmt.Errorf("put %s in place: %w", to, os.ErrExist))
 	}
 	return root.Rename(from, to)
 }

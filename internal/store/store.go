@@ -199,6 +199,13 @@ func (s *Spool) Close() error {
 	return err
 }
 
+// Unfinished says whether a journal of an earlier change is there. Whoever takes
+// the lock then recovers.
+func (s *Store) Unfinished() bool {
+	ids, err := listJSON(s.root, "journal")
+	return err == nil && len(ids) > 0
+}
+
 // Lock is the right to change the store. There is one at a time on a machine.
 type Lock struct {
 	*Store

@@ -65,7 +65,11 @@ func change(l *Lock, base string) error {
 		return err
 	}
 	for _, name := range []string{"replaced", "added"} {
-		root, err := tx.Folder(base, name)
+		stage := tx.Folder
+		if name == "added" {
+			stage = tx.NewFolder
+		}
+		root, err := stage(base, name)
 		if err != nil {
 			return err
 		}
@@ -354,6 +358,41 @@ func TestAFailedStepIsUndone(t *testing.T) {
 	}
 	if got, left := state(s, base), leftovers(s, base); got != "old" || left != "" {
 		t.Fatalf("%s, left over %s", got, left)
+	}
+}
+
+func TestANewFolderTakesNobodysPlace(t *testing.T) {
+	s, base := before(t)
+	l := lock(t, s)
+	defer l.Unlock()
+	for name, make := range map[string]func(string) error{
+		"a folder": func(p string) error { return os.Mkdir(p, 0o755) },
+		"a file":   func(p string) error { return os.WriteFile(p, []byte("mine"), 0o644) },
+		"a link":   func(p string) error { return os.Symlink("/nowhere", p) },
+	} {
+		target := filepath.Join(base, "taken")
+		if err := make(target); err != nil {
+			t.Fatal(err)
+		}
+		tx, err := l.Begin("test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		root, err := tx.NewFolder(base, "taken")
+		if err != nil {
+			t.Fatal(err)
+		}
+		root.Close()
+		if err := tx.Commit(); !errors.Is(err, os.ErrExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if info, err := os.Lstat(target); err != nil || name == "a link" && info.Mode()&os.ModeSymlink == 0 {
+			t.Errorf("%s is gone: %v", name, err)
+		}
+		if left := leftovers(s, base); left != "" {
+			t.Error(left)
+		}
+		os.Remove(target)
 	}
 }
 

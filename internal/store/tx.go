@@ -57,8 +57,14 @@ func (l *Lock) Begin(what string) (*Tx, error) {
 // what is there now. base is an absolute folder that exists; name is one part.
 // The caller fills the folder it gets, with modes as they shall be, and closes
 // it before Commit.
-func (t *Tx) Folder(base, name string) (*os.Root, error) {
-	n, err := t.add(base, name, put)
+func (t *Tx) Folder(base, name string) (*os.Root, error) { return t.folder(base, name, put) }
+
+// NewFolder is Folder for a name that must be free: Commit fails when anything
+// is there by then.
+func (t *Tx) NewFolder(base, name string) (*os.Root, error) { return t.folder(base, name, add) }
+
+func (t *Tx) folder(base, name string, do action) (*os.Root, error) {
+	n, err := t.note(base, name, do)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +81,7 @@ func (t *Tx) Folder(base, name string) (*os.Root, error) {
 
 // Remove lets Commit remove base/name, a folder and all in it.
 func (t *Tx) Remove(base, name string) error {
-	_, err := t.add(base, name, remove)
+	_, err := t.note(base, name, remove)
 	return err
 }
 
@@ -92,7 +98,7 @@ func (t *Tx) Put(kind, id string, value any) error {
 	if err := t.lock.root.MkdirAll(kind, 0o700); err != nil {
 		return err
 	}
-	n, err := t.add(t.lock.dir, name, put)
+	n, err := t.note(t.lock.dir, name, put)
 	if err != nil {
 		return err
 	}
@@ -105,14 +111,14 @@ func (t *Tx) Delete(kind, id string) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.add(t.lock.dir, name, remove)
+	_, err = t.note(t.lock.dir, name, remove)
 	return err
 }
 
 func (t *Tx) root(n int) *os.Root { return t.roots[t.j.Ops[n].Base] }
 
-// add notes one target and sees that its base can be staged in.
-func (t *Tx) add(base, live string, do action) (int, error) {
+// note adds one target and sees that its base can be staged in.
+func (t *Tx) note(base, live string, do action) (int, error) {
 	if err := checkLive(live); err != nil {
 		return 0, err
 	}
@@ -196,7 +202,7 @@ func (t *Tx) Commit() error {
 func (t *Tx) prepare() error {
 	t.lock.step("sync")
 	for n := range t.j.Ops {
-		if t.j.Ops[n].Action != put {
+		if t.j.Ops[n].Action == remove {
 			continue
 		}
 		digest, err := digestOf(t.root(n), stagePath(t.j.ID, n))
@@ -227,7 +233,7 @@ func (t *Tx) carryOut(n int) error {
 		return fmt.Errorf("it is gone already")
 	case o.Action == remove:
 		return move(t.root(n), o.Live, stage)
-	case !live:
+	case !live, o.Action == add:
 		return move(t.root(n), stage, o.Live)
 	}
 	err = errors.ErrUnsupported
