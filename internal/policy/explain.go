@@ -84,6 +84,12 @@ func (p Policy) Rows() []Row {
 		r.add("egress.ports."+strconv.Itoa(port), "granted", "")
 	}
 	r.paths("egress.internal.", p.Egress.Internal)
+	if n := p.Egress.Connections; n != 0 {
+		r.add("egress.connections", strconv.FormatInt(n, 10), "")
+	}
+	if n := p.Egress.BytesPerSecond; n != 0 {
+		r.add("egress.bytesPerSecond", strconv.FormatInt(n, 10), "")
+	}
 	if p.Egress.Resolver != "" {
 		r.add("egress.testResolver", p.Egress.Resolver, "")
 	}

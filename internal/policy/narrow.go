@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -162,11 +163,25 @@ func narrowEgress(p, q Policy, n *notes) Egress {
 		Ports:    intersectPorts(p.Egress.Ports, q.Egress.Ports),
 		Internal: intersectHosts(p.Egress.Internal, q.Egress.Internal, "egress internal", n),
 		Resolver: p.Egress.Resolver,
+
+		Connections:    min(p.Egress.connections(), q.Egress.connections()),
+		BytesPerSecond: leastRate(p.Egress.BytesPerSecond, q.Egress.BytesPerSecond),
 	}
 	if q.Egress.Resolver != p.Egress.Resolver {
 		n.add("egress testResolver: only the shipped policy's counts")
 	}
 	return out
+}
+
+// connections is the number that holds.
+func (e Egress) connections() int64 { return cmp.Or(e.Connections, UsualConnections) }
+
+// leastRate is the smaller of two bounds of which 0 is none.
+func leastRate(a, b int64) int64 {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }
 
 // intersectPorts returns the ports both allow; empty means any.

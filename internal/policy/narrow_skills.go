@@ -199,6 +199,12 @@ func allowsEgress(p, q Policy) string {
 			}
 		}
 	}
+	if q.Egress.connections() > p.Egress.connections() {
+		return "egress connections"
+	}
+	if leastRate(p.Egress.BytesPerSecond, q.Egress.BytesPerSecond) != q.Egress.BytesPerSecond {
+		return "egress bytesPerSecond"
+	}
 	for _, h := range q.Egress.Internal {
 		if !slices.ContainsFunc(p.Egress.Internal, func(o Path) bool { return HostWithin(h.Path, o.Path) }) {
 			return "egress internal " + h.Path

@@ -54,6 +54,10 @@ func drawPolicy(t *rapid.T, label string) Policy {
 		Egress: Egress{
 			Ports:    rapid.SliceOfN(rapid.SampledFrom([]int{80, 443, 8080}), 0, 2).Draw(t, label+".ports"),
 			Internal: drawPaths(t, label+".internal", someHosts),
+
+			Connections:    rapid.SampledFrom([]int64{0, 0, 1, 256, 1000}).Draw(t, label+".connections"),
+			BytesPerSecond: rapid.SampledFrom([]int64{0, 0, 1 << 20, 1 << 30}).Draw(t, label+".rate"),
+
 			Resolver: rapid.SampledFrom([]string{"", "", "127.0.0.1:53"}).Draw(t, label+".resolver"),
 		},
 		DisabledSkills: rapid.SliceOfN(rapid.SampledFrom(someNames), 0, 2).Draw(t, label+".disabled"),
@@ -155,6 +159,7 @@ func TestAllowsSeesEachField(t *testing.T) {
 		"a write":                 func(p *Policy) { p.Write = []Path{{Path: "/srv"}} },
 		"any port":                func(p *Policy) { p.Egress.Ports = nil },
 		"another port":            func(p *Policy) { p.Egress.Ports = []int{22} },
+		"more connections":        func(p *Policy) { p.Egress.Connections = UsualConnections + 1 },
 		"an internal host":        func(p *Policy) { p.Egress.Internal = []Path{{Path: "db"}} },
 		"a test resolver":         func(p *Policy) { p.Egress.Resolver = "127.0.0.1:1" },
 		"a skill's network":       func(p *Policy) { p.Skills[0].Network = NetOpen },

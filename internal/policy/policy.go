@@ -68,10 +68,22 @@ type Interpreter struct {
 type Egress struct {
 	Ports    []int  `json:"ports"`    // allowed TCP ports; empty = any
 	Internal []Path `json:"internal"` // hosts or addresses that may resolve to internal ranges
+	// Connections is how many one run may have open at once; 0 = UsualConnections.
+	Connections int64 `json:"connections"`
+	// BytesPerSecond bounds what moves in both directions together; 0 = no bound.
+	BytesPerSecond int64 `json:"bytesPerSecond"`
 	// Resolver is host:port of a DNS server to ask instead of the host's; for
 	// tests of the fence itself, refused in hosted mode.
 	Resolver string `json:"testResolver"`
 }
+
+// UsualConnections is how many connections a run may have open at once where
+// the policy does not say: a crawler of ten hosts has 60.
+const UsualConnections = 256
+
+// MostConnections is the largest number a policy may give: each takes two
+// descriptors and 384 KiB in the egress process.
+const MostConnections = 4096
 
 // Skill adds grants for one skill.
 type Skill struct {

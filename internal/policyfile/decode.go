@@ -225,12 +225,14 @@ func (r *reader) limit(n *yamlcore.Node, name, where string) (int64, bool) {
 
 // egress reads what mode declared may do.
 func (r *reader) egress(n *yamlcore.Node, base policy.Egress) policy.Egress {
-	f := r.fields(n, "egress", "ports", "internal", "testResolver")
+	f := r.fields(n, "egress", "ports", "internal", "connections", "bytesPerSecond", "testResolver")
 	out := base
 	if list := f.by["ports"]; list != nil {
 		out.Ports = r.ports(list)
 	}
 	out.Internal = addPaths(base.Internal, f.rows("internal", "host", "egress.internal.", badInternal))
+	out.Connections = r.egressNumber(f.by["connections"], "connections", policy.MostConnections, base.Connections)
+	out.BytesPerSecond = r.egressNumber(f.by["bytesPerSecond"], "bytesPerSecond", 1<<40, base.BytesPerSecond)
 	if v := f.by["testResolver"]; v != nil {
 		out.Resolver = word(v)
 		if !hostPort(out.Resolver) {
@@ -239,6 +241,20 @@ func (r *reader) egress(n *yamlcore.Node, base policy.Egress) policy.Egress {
 		r.at(v, "egress.testResolver")
 	}
 	return out
+}
+
+// egressNumber reads a number from 1 to most; absent is the base's.
+func (r *reader) egressNumber(n *yamlcore.Node, name string, most, base int64) int64 {
+	if n == nil {
+		return base
+	}
+	v, ok := size(word(n))
+	if !ok || v < 1 || v > most {
+		r.bad(n, "%s of egress is %s, not a number from 1 to %d", name, quote(n), most)
+		return base
+	}
+	r.at(n, "egress."+name)
+	return v
 }
 
 // ports reads a list of TCP ports.

@@ -41,6 +41,7 @@ func Config(hosts []string, e policy.Egress, upstream string, viaProxy bool) (eg
 	if viaProxy {
 		c.Mode = egresswire.ModeProxy
 	}
+	c.Limits.Connections, c.Limits.BytesPerSecond = int(e.Connections), e.BytesPerSecond
 	for _, p := range e.Internal {
 		c.Internal = append(c.Internal, p.Path)
 	}
