@@ -5,88 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // MaxFiles is how many files, and how many directories, of a bundle are listed.
 const MaxFiles = 2000
-
-// File is one file of a bundle. Path is relative to the skill with "/" between
-// segments and satisfies CheckPath; Size is in bytes.
-type File struct {
-	Path string `json:"path"`
-	Size int64  `json:"size"`
-}
-
-// manifest is the list of a skill's files. Their paths are of the scan; their
-// sizes are asked for once, when somebody wants to know, as that takes longer
-// than all the rest of a scan.
-type manifest struct {
-	paths []string // in byte order
-	once  sync.Once
-	files []File
-	bytes int64
-}
-
-// Paths gives the paths of the skill's files, relative to the skill, in byte
-// order. The slice is the skill's own.
-func (s *Skill) Paths() []string { return s.manifest.paths }
-
-// Files gives the skill's files in byte order of their paths, with the sizes
-// they had when first asked for. The slice is the skill's own.
-func (s *Skill) Files() []File {
-	s.manifest.once.Do(s.measure)
-	return s.manifest.files
-}
-
-// Bytes gives the sum of the sizes of the skill's files.
-func (s *Skill) Bytes() int64 {
-	s.manifest.once.Do(s.measure)
-	return s.manifest.bytes
-}
-
-// measure asks for the sizes, directory by directory. A file that is gone
-// meanwhile has none.
-func (s *Skill) measure() {
-	m := &s.manifest
-	m.files = make([]File, len(m.paths))
-	for i, path := range m.paths {
-		m.files[i].Path = path
-	}
-	t, err := openTree(s.Dir)
-	if err != nil {
-		return
-	}
-	defer t.close()
-	t.sizes(m.files)
-	for _, f := range m.files {
-		m.bytes += f.Size
-	}
-}
-
-// Measure asks for the sizes of the files of all skills, several skills at a
-// time. It is for a caller that is about to list them all; it may be left out.
-func (c *Catalog) Measure() {
-	next := make(chan *Skill)
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(c.Skills)) {
-		workers.Go(func() {
-			for s := range next {
-				s.Bytes()
-			}
-		})
-	}
-	for _, s := range c.Skills {
-		next <- s
-	}
-	close(next)
-	workers.Wait()
-}
 
 // walk goes over a bundle, breadth first and in byte order, without following
 // links.
@@ -239,57 +164,6 @@ func limitDetail(over string, files int) string {
 		return fmt.Sprintf("more than %d %s; the walk stopped there, with %d files found", MaxFiles, over, files)
 	}
 	return fmt.Sprintf("more than %d %s; %d files are listed, the rest is left out", maxEntries, over, files)
-}
-
-// reportLinks reports the links that lead out of the skill.
-func (s *Skill) reportLinks(links []string, p *problems) {
-	slices.Sort(links)
-	var escapes problems
-	for _, link := range links {
-		if s.leaves(link) {
-			at := filepath.Join(s.Dir, filepath.FromSlash(link))
-			escapes.add(at, SymlinkEscape, "the link %s leads outside the skill; it is not listed and cannot be read", quotePath(link))
-		}
-	}
-	p.join(&escapes, s.Dir)
-}
-
-// leaves reports whether a link of the bundle leads out of the skill. One that
-// leads nowhere is judged by where it would lead.
-func (s *Skill) leaves(link string) bool {
-	path := filepath.Join(s.Dir, filepath.FromSlash(link))
-	real, err := filepath.EvalSymlinks(path)
-	if err == nil {
-		return !inside(s.Dir, real)
-	}
-	// Go on link by link, to the first that is missing or cannot be read. One
-	// that leads to itself leads nowhere; 40 links is what Linux follows.
-	for range 40 {
-		target, err := os.Readlink(path)
-		if err != nil {
-			return !inside(s.Dir, existing(path))
-		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(existing(filepath.Dir(path)), target)
-		}
-		path = target
-	}
-	return false
-}
-
-// existing gives the real path of the deepest part of a path that exists, with
-// the rest added.
-func existing(path string) string {
-	rest := ""
-	for dir := path; ; dir = filepath.Dir(dir) {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if dir == filepath.Dir(dir) {
-			return path
-		}
-		rest = filepath.Join(filepath.Base(dir), rest)
-	}
 }
 
 // plain takes the path out of an error, where the problem names it already.
