@@ -121,7 +121,7 @@ func judgeEnviron(f facts) finding {
 	if len(f.leaks) > 0 {
 		leaks = "found in " + strings.Join(f.leaks, ", ")
 	}
-	return found("a value was in the environment the helper was started with", true,
+	return found("a value was in the environment the helper was started with, and the run looked for it", len(f.acts["fs-read"]) > 0,
 		"its environment from outside: "+f.environ+"; "+leaks, len(f.leaks) == 0 && !strings.Contains(f.environ, "owner"))
 }
 

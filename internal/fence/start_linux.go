@@ -211,7 +211,8 @@ func environment(s Spec, o *order, tmp, home, conf string) []string {
 			v = name + "=" + at
 			delete(own, name)
 		}
-		if name == "HOME" && !readable(o, value) {
+		// What lies below the run's own /tmp is not the server's directory there.
+		if name == "HOME" && (strings.HasPrefix(value+"/", tmp+"/") || !readable(o, value)) {
 			v = "HOME=" + home
 		}
 		out = append(out, v)
