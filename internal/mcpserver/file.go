@@ -58,12 +58,14 @@ func (s *Server) handleFile(_ context.Context, r mcp.CallToolRequest) (*mcp.Call
 		return failed(err), nil
 	}
 	out := filed{Skill: sk.Name, Files: make([]any, len(read))}
+	var keys, texts []string
 	for i, c := range read {
 		if c.Err != nil {
 			out.Files[i] = fileError{cut(c.Path, maxEchoedPath), redact(c.Err.Error())}
 			continue
 		}
-		out.Files[i] = fileEntry{c.Path, c.Size, c.MediaType, c.Encoding, c.Truncated, c.Note, c.Content}
+		out.Files[i] = fileEntry{c.Path, c.Size, c.MediaType, c.Encoding, c.Truncated, c.Note, ""}
+		keys, texts = append(keys, "content"), append(texts, c.Content)
 	}
-	return result(out)
+	return result(out, keys, texts)
 }

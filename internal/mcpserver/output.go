@@ -76,9 +76,13 @@ func success(text string) *mcp.CallToolResult {
 	return r
 }
 
-// result encodes v as a success.
-func result(v any) (*mcp.CallToolResult, error) {
+// result encodes v as a success. Its members named by keys are empty texts in v
+// and get the texts.
+func result(v any, keys, texts []string) (*mcp.CallToolResult, error) {
 	text, err := encode(v)
+	if err == nil {
+		text, err = spliced(text, keys, texts)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -97,7 +97,9 @@ func (s *Server) execute(ctx context.Context, p *planned, a confirm.Approval) (*
 	call.Log(mcp.LoggingLevelInfo, "skill-mcp", map[string]any{
 		"event": "ran", "skill": p.skill.Name, "script": p.script.Path, "verdict": out.Verdict, "durationMs": out.DurationMs,
 	})
-	return ranResult(s.ran(p, out))
+	done := s.ran(p, out)
+	out = runner.Outcome{} // its bytes are text now, and memory is short where servers are hosted
+	return ranResult(done)
 }
 
 // progressLine is what a person sees while a script runs.
@@ -149,7 +151,9 @@ func ranResult(r ran) (*mcp.CallToolResult, error) {
 		}
 		r.OutputNote = "the output consists of characters that grow when they are sent; less of it is shown than was kept"
 	}
-	return result(r)
+	texts := []string{r.Stdout, r.Stderr}
+	r.Stdout, r.Stderr = "", ""
+	return result(r, []string{"stdout", "stderr"}, texts)
 }
 
 // prefixCosting gives the longest start of text that takes at most room bytes

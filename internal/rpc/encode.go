@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -95,7 +96,7 @@ func sizeHint(result any) int {
 	n := 0
 	for _, c := range content {
 		if text, ok := textOf(c); ok {
-			n += len(text.Text) + len(text.Text)/8
+			n += len(text.Text) + strings.Count(text.Text, `"`) + strings.Count(text.Text, `\`)
 		}
 	}
 	return n
