@@ -51,7 +51,7 @@ type EnvVar struct {
 }
 
 // knownKeys are the frontmatter's keys that mean something.
-var knownKeys = []string{"name", "description", "when-to-use", "when_to_use", "license", "version", "allowed-tools", "metadata", "mcp-host"}
+var knownKeys = []string{"name", "description", "when-to-use", "when_to_use", "license", "version", "allowed-tools", "metadata", "mcp-host", "ankole-runtime"}
 
 // declare reads the declaration of a frontmatter. Everything that is not as it
 // should be goes to complain; nothing of it stops the skill. reserved tells

@@ -1,0 +1,51 @@
+package monitor
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// maxMCPConfig bounds the configuration of one run, in bytes.
+const maxMCPConfig = 1 << 20
+
+// mcpServer holds the fields a server of a run may have. None of them is
+// looked at: the script reads the file, the monitor only refuses to write one
+// of another shape for a front that was taken over.
+type mcpServer struct {
+	Description     string   `json:"description"`
+	BaseURL         string   `json:"baseUrl"`
+	ProtocolVersion string   `json:"protocolVersion"`
+	BearerToken     string   `json:"bearerToken"`
+	Command         string   `json:"command"`
+	Args            []string `json:"args"`
+	AllowedTools    []string `json:"allowedTools"`
+	BlockedTools    []string `json:"blockedTools"`
+	Lifecycle       string   `json:"lifecycle"`
+}
+
+// checkMCPConfig accepts exactly one object of servers and an empty list of
+// imports, since anything in that list would pull in the user's own servers.
+func checkMCPConfig(text []byte) error {
+	if len(text) > maxMCPConfig {
+		return fmt.Errorf("it has %d bytes, at most %d", len(text), maxMCPConfig)
+	}
+	var c struct {
+		Servers map[string]mcpServer `json:"mcpServers"`
+		Imports []string             `json:"imports"`
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&c); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the object")
+	}
+	if c.Servers == nil || c.Imports == nil || len(c.Imports) > 0 {
+		return errors.New("it needs mcpServers and an empty list of imports")
+	}
+	return nil
+}
