@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -80,12 +79,12 @@ func (f tools) environment(more ...string) []string {
 }
 
 // script runs one of test/node's drivers; each line it prints is a subtest.
-func (f tools) script(t *testing.T, name string, more ...string) {
+func (f tools) script(t *testing.T, name string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, f.node, filepath.Join(f.dir, name))
-	cmd.Dir, cmd.Env = f.dir, f.environment(more...)
+	cmd := exec.CommandContext(ctx, f.node, append([]string{filepath.Join(f.dir, name)}, args...)...)
+	cmd.Dir, cmd.Env = f.dir, f.environment()
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, err := cmd.StdoutPipe()
@@ -222,139 +221,3 @@ func serveHTTP(t *testing.T, env []string, name string, args ...string) (url str
 func TestSDK(t *testing.T)    { find(t).script(t, "sdk.mjs") }
 func TestClient(t *testing.T) { find(t).script(t, "client.mjs") }
 func TestHTTP(t *testing.T)   { find(t).script(t, "http.mjs") }
-
-// The suite's own scenarios against a server that has what they look for: what
-// fails here fails in the transport.
-func TestConformanceOfTheTransports(t *testing.T) {
-	f := find(t)
-	url := serveHTTP(t, f.environment(), f.fixture, "--http", "127.0.0.1:0")
-	conformance(t, f, url, "2025-11-25", "server-initialize", "server-session-lifecycle", "logging-set-level", "ping", "completion-complete",
-		"tools-list", "tools-call-simple-text", "tools-call-image", "tools-call-audio", "tools-call-embedded-resource", "tools-call-mixed-content",
-		"tools-call-with-logging", "tools-call-error", "tools-call-with-progress", "tools-call-elicitation", "elicitation-sep1034-defaults",
-		"elicitation-sep1330-enums", "server-sse-multiple-streams", "resources-list", "resources-read-text", "resources-read-binary",
-		"resources-templates-read", "prompts-list", "prompts-get-simple", "prompts-get-with-args", "prompts-get-embedded-resource",
-		"prompts-get-with-image", "dns-rebinding-protection")
-	conformance(t, f, url, "2026-07-28", "server-stateless", "completion-complete", "tools-list", "tools-call-simple-text", "tools-call-error",
-		"tools-call-with-progress", "server-sse-multiple-streams", "resources-list", "resources-read-text", "resources-read-binary",
-		"resources-templates-read", "sep-2164-resource-not-found", "prompts-list", "prompts-get-simple", "dns-rebinding-protection", "caching",
-		"http-header-validation", "input-required-result-basic-elicitation", "input-required-result-missing-input-response",
-		"input-required-result-result-type", "input-required-result-unsupported-methods", "input-required-result-ignore-extra-params",
-		"input-required-result-validate-input")
-}
-
-// The scenarios that need nothing but what skill-mcp has.
-func TestConformanceOfTheServer(t *testing.T) {
-	f := withServer(t)
-	for skills, dir := range f.portable(t) {
-		url := serveHTTP(t, f.environment("SKILLS_DIR="+dir), f.server, "serve", "--http", "127.0.0.1:0")
-		t.Run(skills, func(t *testing.T) {
-			conformance(t, f, url, "2025-11-25", "server-initialize", "server-session-lifecycle", "ping", "tools-list", "resources-list", "prompts-list",
-				"completion-complete", "dns-rebinding-protection")
-			modern := []string{"tools-list", "resources-list", "prompts-list", "completion-complete", "caching", "sep-2164-resource-not-found",
-				"dns-rebinding-protection", "http-header-validation", "sep-2640-skills-enumeration", "sep-2640-skills-manifest"}
-			if skills == "bundled" || skills == "plaited" {
-				modern = append(modern, "sep-2640-skills-directory") // it wants a folder inside the first skill
-			}
-			conformance(t, f, url, "2026-07-28", modern...)
-		})
-	}
-}
-
-// conformance has the suite run all that a revision requires, in one process,
-// and looks for the scenarios named here in its summary; the others need tools
-// that the server does not have. Scenarios of extensions are not in that list
-// and are run one by one.
-func conformance(t *testing.T, f tools, url, revision string, scenarios ...string) {
-	t.Helper()
-	program := f.program(t, "@modelcontextprotocol/conformance", "conformance")
-	out, _ := f.run(t, nil, program, "server", "--url", url, "--requirements", revision)
-	for _, scenario := range scenarios {
-		t.Run(revision+"/"+scenario, func(t *testing.T) {
-			if _, summary, ok := strings.Cut(out, "=== SUMMARY ==="); ok && strings.Contains(summary, " "+scenario+": ") {
-				if !strings.Contains(summary, "✓ "+scenario+": ") || strings.Contains(summary, "✓ "+scenario+": 0 passed") {
-					text, _ := f.run(t, nil, program, "server", "--url", url, "--spec-version", revision, "--scenario", scenario)
-					t.Error(tail(text))
-				}
-				return
-			}
-			text, code := f.run(t, nil, program, "server", "--url", url, "--spec-version", revision, "--scenario", scenario, "--force")
-			if code != 0 || strings.Contains(text, "Unknown scenario") {
-				t.Errorf("exit status %d\n%s", code, tail(text))
-			}
-		})
-	}
-}
-
-// portable gives folders of skills: the bundled ones, and real bundles. What is
-// not portable in them is not in skills/list.
-func (f tools) portable(t *testing.T) map[string]string {
-	t.Helper()
-	bundled, err := filepath.Abs(filepath.Join("..", "..", "skills"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return map[string]string{
-		"bundled": bundled,
-		"plaited": filepath.Join(f.dir, "node_modules", "@plaited", "development-skills"),
-		"scrum":   filepath.Join(f.dir, "node_modules", "@houseofwolvesllc", "claude-scrum-skill"),
-		"cc-sdd":  filepath.Join(f.dir, "node_modules", "cc-sdd", "templates", "agents", "claude-code-skills"),
-	}
-}
-
-func TestInspector(t *testing.T) {
-	f := withServer(t)
-	program := f.program(t, "@modelcontextprotocol/inspector", "inspector")
-	for skills, dir := range f.portable(t) {
-		for _, era := range []string{"legacy", "auto", "modern"} {
-			inspect := func(t *testing.T, args ...string) string {
-				t.Helper()
-				all := append([]string{program, "--cli", "--protocol-era", era, "-e", "SKILLS_DIR=" + dir, f.server}, args...)
-				out, code := f.run(t, []string{"MCP_CATALOG_PATH=" + filepath.Join(t.TempDir(), "mcp.json")}, all...)
-				if code != 0 {
-					t.Errorf("exit status %d\n%s", code, tail(out))
-				}
-				return out
-			}
-			t.Run(fmt.Sprintf("%s/%s", skills, era), func(t *testing.T) {
-				inspect(t, "--method", "skills/list", "--verify", "--require-digests")
-				inspect(t, "--method", "tools/list", "--strict")
-				if out := inspect(t, "--method", "tools/call", "--tool-name", "skill_list"); !strings.Contains(out, "rootsFrom") {
-					t.Errorf("skill_list gave %s", tail(out))
-				}
-			})
-		}
-	}
-}
-
-func TestMcporter(t *testing.T) {
-	f := withServer(t)
-	program := f.program(t, "mcporter", "mcporter")
-	bundled := f.portable(t)["bundled"]
-	config := filepath.Join(t.TempDir(), "mcporter.json")
-	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
-		"skills": map[string]any{"command": f.server, "env": map[string]string{"SKILLS_DIR": bundled}},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(config, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, tc := range []struct {
-		name, says string
-		args       []string
-	}{
-		{"lists every tool", "skill_run", []string{"list", "skills", "--schema"}},
-		{"calls skill_list", "skill-mcp-demo", []string{"call", "skills.skill_list"}},
-		{"calls skill_load", "body", []string{"call", "skills.skill_load", "name=skill-mcp-demo"}},
-		{"calls skill_file", "SKILL.md", []string{"call", "skills.skill_file", `--args`, `{"name":"skill-mcp-demo","paths":["SKILL.md"]}`}},
-		{"calls skill_run", "confirm", []string{"call", "skills.skill_run", `--args`, `{"name":"skill-mcp-demo","script":"scripts/report.js"}`}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			out, code := f.run(t, nil, append([]string{program, "--config", config}, tc.args...)...)
-			if code != 0 || !strings.Contains(out, tc.says) {
-				t.Errorf("exit status %d\n%s", code, tail(out))
-			}
-		})
-	}
-}
