@@ -309,6 +309,14 @@ func (o *group) dirs() []string {
 	return out
 }
 
+// memory is the group whose limit binds the run's memory, "" without one.
+func (o *group) memory() string {
+	if o.limits {
+		return o.v2
+	}
+	return o.v1["memory"]
+}
+
 // remove takes the groups away and returns those that would not go.
 func (o *group) remove() (left []string) {
 	if o.v2fd != nil {

@@ -151,11 +151,11 @@ func (h *Host) files(r *Run, o *order, name string) ([]uintptr, error) {
 			return nil, setupError("prepare", report.PrivateTmp, err)
 		}
 	}
-	h.grants(s, o, r.dir, conf)
+	h.grants(s, o, r, conf)
 	o.Env = environment(s, o, tmp, home, conf)
 	r.names = names(o.Env)
 	o.Argv = append([]string{s.Exec.Path}, s.Exec.Args...)
-	if s.Exec.Name == "node" && !o.seesMemory() {
+	if s.Exec.Name == "node" && (!o.has(report.NSMount) || r.group.memory() == "") {
 		o.Argv = append(o.Argv, "--max-old-space-size="+strconv.FormatInt(s.Limits.MemoryBytes>>20*s.Limits.HeapPercent/100, 10))
 	}
 	o.Argv = append(append(o.Argv, s.ScriptPath), s.Args...)
@@ -171,12 +171,6 @@ func (h *Host) files(r *Run, o *order, name string) ([]uintptr, error) {
 		files = append(files, m.file.Fd())
 	}
 	return files, nil
-}
-
-// seesMemory reports whether the run can read its own memory limit, from which
-// V8 then sizes its heap; a flag for it costs node 20 its code cache, 2.6 ms.
-func (o *order) seesMemory() bool {
-	return false
 }
 
 // makeDirs makes the run's own directory where there is no mount view.
