@@ -14,9 +14,15 @@ import (
 // The descriptors a child is started with, beside the script's own three.
 const (
 	statusFD = 3 // SOCK_SEQPACKET to the monitor
-	orderFD  = 4 // memory file with the order
-	skillFD  = 5 // the skill's directory, O_PATH
-	firstFD  = 6 // user namespaces for mapped mounts
+	orderFD  = 4 // memory file with the first order
+)
+
+// Places in the list of descriptors that come with the second order.
+const (
+	stdoutFile = iota
+	stderrFile
+	skillFile // the skill's directory, O_PATH
+	firstMap  // user namespaces for mapped mounts
 )
 
 // What a record on the status socket begins with. Kinds of tun.Send share it.
@@ -27,6 +33,7 @@ const (
 	recordUnproved = 'U' // the script's process is in no namespace of its own
 	recordStarted  = 'S' // sent by the script's process; the end of the socket follows when it has its program
 	recordExec     = 'E' // errno of the last step, two bytes
+	orderGo        = 'O' // the monitor's only word: the second order, and the descriptors with it
 )
 
 // child is the state of one child between its steps.
@@ -35,6 +42,7 @@ type child struct {
 	proofs []proof
 	tmp    int // descriptor of the run's /tmp, -1 = none
 	proc   int // its /proc, not attached yet, -1 = none
+	files  []int
 	baits  [3]int
 }
 
@@ -68,7 +76,7 @@ func runChild(list []step) int {
 	// Landlock, seccomp, credentials and no_new_privs are per thread. A goroutine
 	// that moves between threads leaves the fence.
 	runtime.LockOSThread()
-	o, err := readOrder()
+	o, err := readOrder(orderFD)
 	if err != nil {
 		return tell(failure{Stage: "order", Errno: errnoName(err), Text: err.Error()})
 	}
@@ -84,20 +92,58 @@ func runChild(list []step) int {
 	return 0
 }
 
-// readOrder takes the order out of its memory file and closes it: the run's
+// readOrder takes an order out of its memory file and closes it: the run's
 // environment must not stay readable there.
-func readOrder() (*order, error) {
+func readOrder(fd int) (*order, error) {
+	defer unix.Close(fd)
 	var st unix.Stat_t
-	if err := unix.Fstat(orderFD, &st); err != nil {
+	if err := unix.Fstat(fd, &st); err != nil {
 		return nil, fmt.Errorf("read order: %w", err)
 	}
 	b := make([]byte, st.Size)
-	n, err := unix.Pread(orderFD, b, 0)
+	n, err := unix.Pread(fd, b, 0)
 	if err != nil {
 		return nil, fmt.Errorf("read order: %w", err)
 	}
-	unix.Close(orderFD)
 	return decodeOrder(b[:n])
+}
+
+// Step: go
+// Prevents: waiting: everything up to here is the same for every script, and
+// was done before one was asked for.
+// Needs: nothing.
+// Order: after the steps that do not depend on the script, before mounts.
+// On failure: the run is aborted. Test: TestStep/go
+func (c *child) wait() error {
+	var word [1]byte
+	rights := make([]byte, unix.CmsgSpace(4*32))
+	n, size, _, _, err := unix.Recvmsg(statusFD, word[:], rights, unix.MSG_CMSG_CLOEXEC)
+	for errors.Is(err, unix.EINTR) {
+		n, size, _, _, err = unix.Recvmsg(statusFD, word[:], rights, unix.MSG_CMSG_CLOEXEC)
+	}
+	if err != nil || n != 1 || word[0] != orderGo {
+		return fmt.Errorf("wait for the monitor's word: %w", errors.Join(err, unix.ECANCELED))
+	}
+	messages, err := unix.ParseSocketControlMessage(rights[:size])
+	if err != nil || len(messages) != 1 {
+		return fmt.Errorf("take the descriptors: %w", unix.EBADMSG)
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) < 1+firstMap {
+		return fmt.Errorf("take the descriptors: %w", unix.EBADMSG)
+	}
+	c.files = fds[1:]
+	o, err := readOrder(fds[0])
+	if err != nil {
+		return err
+	}
+	c.order = o
+	for to, from := range map[int]int{1: c.files[stdoutFile], 2: c.files[stderrFile]} {
+		if err := unix.Dup3(from, to, 0); err != nil {
+			return fmt.Errorf("take the outputs: %w", err)
+		}
+	}
+	return nil
 }
 
 // layered names the layer of an error where a step serves several.

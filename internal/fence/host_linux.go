@@ -38,6 +38,9 @@ type Host struct {
 	runs               int
 	null               *os.File
 	childEnv           []string
+	filters            map[string][]byte
+	coming             chan *Run // the next child, being born or waiting; nil = none
+	closed             bool
 	broken             error // the thread could not leave a run's group: nothing may be started any more
 	work               chan func()
 }
@@ -51,7 +54,7 @@ type lack struct{ stage, errno, reason string }
 func Probe(p policy.Policy, opts ProbeOptions) *Host {
 	h := &Host{
 		exe: opts.Exe, tmpRoot: opts.TmpRoot, name: prefix() + strconv.Itoa(os.Getpid()) + "-" + startTicks(os.Getpid()),
-		namespaces: map[string]string{}, lacks: map[report.Layer]lack{}, spared: map[int]bool{}, work: make(chan func()),
+		namespaces: map[string]string{}, lacks: map[report.Layer]lack{}, spared: map[int]bool{}, filters: map[string][]byte{}, work: make(chan func()),
 		// One processor and no collections: the runtime then makes no threads later.
 		childEnv: []string{"GOMAXPROCS=1", "GOGC=off"},
 	}
@@ -77,6 +80,7 @@ func Probe(p policy.Policy, opts ProbeOptions) *Host {
 	h.probeUID(opts.LockDir)
 	h.probeGroups()
 	h.probeChild(p)
+	h.expect(firstRun(p))
 	return h
 }
 
@@ -190,11 +194,6 @@ func (h *Host) probeChild(p policy.Policy) {
 	}
 }
 
-// dependents are the layers that go with one: what shares its system call.
-var dependents = map[report.Layer][]report.Layer{
-	report.LandlockFS: {report.LandlockNet, report.LandlockScope},
-}
-
 // giveUp notes that the layer of a failed step is missing, and says whether
 // the child may be tried again without it.
 func giveUp(e *SetupError, p policy.Policy, lacks map[report.Layer]lack) bool {
@@ -285,6 +284,8 @@ func (h *Host) Spare(pid int) { h.spared[pid] = true }
 
 // Close gives up the uid and the starting thread.
 func (h *Host) Close() error {
+	h.closed = true
+	h.dismiss()
 	close(h.work)
 	for _, m := range h.maps {
 		m.file.Close()

@@ -18,8 +18,7 @@ type ownerMap struct {
 	file     *os.File
 }
 
-// mapFD gives 1 + the child's descriptor of the map for the owner of path, or
-// 0 where none is wanted or to be had.
+// mapFD gives 1 + the place of the map among the child's files, for the owner of path, or 0 where none is wanted or to be had.
 func (h *Host) mapFD(o *order, path string) int64 {
 	var st unix.Stat_t
 	if !o.has(report.UID) || !o.has(report.NSMount) || unix.Stat(path, &st) != nil || int64(st.Uid) == o.UID {
@@ -27,7 +26,7 @@ func (h *Host) mapFD(o *order, path string) int64 {
 	}
 	for i, m := range h.maps {
 		if m.uid == int(st.Uid) && m.gid == int(st.Gid) {
-			return int64(1 + firstFD + i)
+			return int64(1 + firstMap + i)
 		}
 	}
 	f, err := h.userNamespace(int(st.Uid), int(st.Gid), int(o.UID), int(o.GID))
@@ -35,7 +34,7 @@ func (h *Host) mapFD(o *order, path string) int64 {
 		return 0
 	}
 	h.maps = append(h.maps, ownerMap{int(st.Uid), int(st.Gid), f})
-	return int64(firstFD + len(h.maps))
+	return int64(firstMap + len(h.maps))
 }
 
 // userNamespace makes a user namespace that maps one uid and gid. It needs a

@@ -154,11 +154,11 @@ func (c *child) source(v viewOp) (int, error) {
 		}
 		return newMount("proc", attrWrite, [][2]string{{"hidepid", "invisible"}, {"subset", "pid"}})
 	case "dev":
-		return clone(v, attrDev)
+		return c.clone(v, attrDev)
 	case "write":
-		return clone(v, attrWrite)
+		return c.clone(v, attrWrite)
 	case "tree":
-		return clone(v, attrRead)
+		return c.clone(v, attrRead)
 	}
 	return -1, unix.EINVAL
 }
@@ -166,7 +166,7 @@ func (c *child) source(v viewOp) (int, error) {
 // clone makes a detached copy of the tree at v.Arg with the attributes. The
 // path was resolved by the monitor; a link put into it since is refused, and
 // so is another file than the one behind v.N.
-func clone(v viewOp, attr uint64) (int, error) {
+func (c *child) clone(v viewOp, attr uint64) (int, error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_NOFOLLOW, Resolve: unix.RESOLVE_NO_SYMLINKS}
 	at, err := unix.Openat2(unix.AT_FDCWD, v.Arg, &how)
 	if err != nil {
@@ -174,7 +174,7 @@ func clone(v viewOp, attr uint64) (int, error) {
 	}
 	defer unix.Close(at)
 	if v.N > 0 {
-		if err := sameFD(at, int(v.N-1)); err != nil {
+		if err := sameFD(at, c.files[v.N-1]); err != nil {
 			return -1, err
 		}
 	}
@@ -190,7 +190,7 @@ func clone(v viewOp, attr uint64) (int, error) {
 	if v.Map == 0 {
 		return fd, nil
 	}
-	m = unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(v.Map - 1)}
+	m = unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(c.files[v.Map-1])}
 	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &m); err != nil && v.Kind == "write" {
 		unix.Close(fd)
 		return -1, layered{report.UID, fmt.Errorf("map owners of %s: %w", v.Arg, err)}

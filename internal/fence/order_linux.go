@@ -43,8 +43,8 @@ type viewOp struct {
 	Kind string // dir, link, file, tree, write, dev, tmpfs, proc
 	Path string // absolute in the new root
 	Arg  string // source path, link target, file content or tmpfs size
-	N    int64  // mode, or inodes of a tmpfs, or for a tree: 1 + its descriptor, 0 = open Arg
-	Map  int64  // 1 + descriptor of a user namespace to map owners by, 0 = none
+	N    int64  // mode, or inodes of a tmpfs, or for a tree: 1 + the place of the file it must be, 0 = any
+	Map  int64  // 1 + the place of a user namespace to map owners by, 0 = none
 }
 
 // rlimit is one row of setrlimit.

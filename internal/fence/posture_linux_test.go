@@ -148,6 +148,7 @@ func TestRunEnds(t *testing.T) {
 // nothingLeft looks for processes, groups and directories of the host's runs.
 func nothingLeft(t *testing.T, h *Host) {
 	t.Helper()
+	h.dismiss() // the next child is none of this run's
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
 		b, _ := os.ReadFile("/proc/" + e.Name() + "/cgroup")

@@ -22,6 +22,9 @@ type Run struct {
 	lacks  map[report.Layer]lack
 	proofs []proof
 	names  []string
+	name   string // of its groups and directory
+	order  *order
+	waited bool // was a standby
 	group  *group
 	dir    string // on the host, "" with a mount view
 	inside bool   // has a process namespace
@@ -37,6 +40,7 @@ type Run struct {
 
 	done    chan struct{} // closed when leader is valid
 	leader  Exit
+	failed  bool // the child has said its last word
 	watched bool // a goroutine will close done
 	killed  bool
 	usage   unix.Rusage
@@ -161,6 +165,7 @@ func reap(pid int, usage *unix.Rusage) {
 
 // strike sends SIGKILL once to everything of the run that can be found.
 func (r *Run) strike() {
+	r.meetInit()
 	if r.group != nil {
 		r.group.strike()
 	}
@@ -172,6 +177,16 @@ func (r *Run) strike() {
 	}
 	for _, pid := range r.strays() {
 		unix.Kill(pid, unix.SIGKILL)
+	}
+}
+
+// meetInit reads on until the init of a run that never started its script is
+// known: it is this process's child as well, and one that was killed before it
+// said so could not be told from the monitor's other children.
+func (r *Run) meetInit() {
+	for r.inside && r.init == 0 && r.child != 0 && !r.failed && r.sock >= 0 {
+		kind, _, err := r.receive()
+		r.failed = kind == 0 || kind == recordFailed || err != nil
 	}
 }
 
@@ -331,7 +346,11 @@ func (r *Run) Close() (leftovers []string) {
 		go r.finish()
 		return []string{"processes of the run"}
 	}
-	return r.release()
+	leftovers = r.release()
+	if r.watched {
+		r.host.expect(r.spec)
+	}
+	return leftovers
 }
 
 // finish is the background reaper of a run that would not end in time.

@@ -4,16 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"sort"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
 	"skill-mcp/internal/tun"
 )
@@ -56,28 +51,39 @@ func (h *Host) Start(s Spec) (*Run, error) {
 		lacks[l] = k
 	}
 	for {
+		waiting := h.coming != nil
 		r, err := h.attempt(s, lacks, false)
 		var se *SetupError
-		if err == nil || !errors.As(err, &se) || !giveUp(se, s.Policy, lacks) {
+		if err == nil || !errors.As(err, &se) {
 			return r, err
+		}
+		if waiting && se.Layer == "" { // somebody ended the child that waited
+			continue
+		}
+		if !giveUp(se, s.Policy, lacks) {
+			return nil, err
 		}
 	}
 }
 
 // attempt is one try to start a child without the layers in lacks.
 func (h *Host) attempt(s Spec, lacks map[report.Layer]lack, probe bool) (_ *Run, err error) {
-	r := &Run{host: h, spec: s, lacks: lacks, tmp: -1, sock: -1, pidfd: -1, childfd: -1, done: make(chan struct{})}
+	r := h.takeStandby(s, lacks, probe)
+	if r == nil {
+		if r, err = h.birth(s, lacks, probe); err != nil {
+			return nil, err
+		}
+	}
 	defer func() {
 		if err != nil {
-			r.Kill(time.Second)
-			r.Close()
+			r.abandon()
 		}
 	}()
-	o, files, err := h.prepare(r, probe)
+	files, err := h.complete(r, s)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.spawn(r, o, files); err != nil {
+	if err := r.send(files); err != nil {
 		return nil, err
 	}
 	if err := r.await(probe); err != nil {
@@ -86,167 +92,29 @@ func (h *Host) attempt(s Spec, lacks map[report.Layer]lack, probe bool) (_ *Run,
 	return r, nil
 }
 
-// Step: prepare
-// Prevents: failing half-way: what can fail cheaply fails before a process is.
-// Needs: write access to a control group for those layers.
-// Order: first, in the monitor.
-// On failure: the layer is given up or the run refused. Test: TestStep/prepare
-func (h *Host) prepare(r *Run, probe bool) (*order, []uintptr, error) {
-	s := r.spec
-	h.runs++
-	name := h.name + "-" + strconv.Itoa(h.runs)
-	o := &order{
-		ProbeOnly: probe, UID: int64(os.Geteuid()), GID: int64(os.Getegid()), Monitor: int64(os.Getpid()),
-		Cwd: s.SkillPath, TmpBytes: s.Limits.TmpBytes, TmpInodes: s.Limits.TmpInodes, Exec: s.Exec.Path,
-	}
-	for _, l := range report.Layers() {
-		if _, lacking := r.lacks[l]; !lacking && h.wanted(l, s) {
-			o.Layers |= bit(l)
+// birth makes a child that has done the steps which do not depend on what it
+// will run, and waits.
+func (h *Host) birth(s Spec, lacks map[report.Layer]lack, probe bool) (_ *Run, err error) {
+	r := &Run{host: h, spec: s, lacks: lacks, tmp: -1, sock: -1, pidfd: -1, childfd: -1, done: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			r.abandon()
 		}
+	}()
+	if err := h.prepare(r, probe); err != nil {
+		return nil, err
 	}
-	o.MapUser = os.Geteuid() != 0 && (r.flags(o) != 0 || o.has(report.NSPid))
-	if o.has(report.UID) {
-		o.UID, o.GID = int64(h.uid.uid), int64(h.uid.uid)
-	}
-	o.ABI = h.abi
-	if !o.has(report.LandlockFS) && !o.has(report.LandlockNet) && !o.has(report.LandlockScope) {
-		o.ABI = 0
-	}
-	o.Tun = s.Network == policy.NetDeclared && o.has(report.NSNet)
-	o.NetAny = o.Tun
-	if s.ProxyPort != 0 {
-		o.Ports = []int64{int64(s.ProxyPort)}
-	}
-	o.Rlimits = limitTable(s.Limits, s.Timeout, o.has(report.UID))
-	for _, n := range nsFlags {
-		if o.has(n.layer) && n.flags != 0 {
-			o.Namespaces = append(o.Namespaces, h.namespaces[n.kind])
-		}
-	}
-	var err error
-	room := int64(0)
-	if o.has(report.NSPid) {
-		room = initTasks
-	}
-	if r.group, err = h.groups.make(name, s.Limits, room, o.has); err != nil {
-		return nil, nil, setupError("prepare", "", err)
-	}
-	o.Cgroups = append(r.group.lines, " /"+name)
-	if o.Filter, err = filter(s.Network, s.Policy.Name == "strict" && !o.has(report.NSMount)); err != nil {
-		return nil, nil, setupError("prepare", report.Seccomp, err)
-	}
-	files, err := h.files(r, o, name)
-	return o, files, err
+	return r, h.spawn(r)
 }
 
-// files makes the run's directory, environment and arguments, and lists the
-// descriptors of the child from skillFD on.
-func (h *Host) files(r *Run, o *order, name string) ([]uintptr, error) {
-	s := r.spec
-	tmp, home, conf := "/tmp", homePath, confDir+"/mcporter-"+token()+".json"
-	if !o.has(report.NSMount) {
-		r.dir = filepath.Join(h.tmpRoot, name)
-		tmp, home, conf = r.dir+"/tmp", r.dir+"/home", r.dir+"/run/"+filepath.Base(conf)
-		if err := makeDirs(r.dir, conf, s.Config, int(o.UID), int(o.GID)); err != nil {
-			return nil, setupError("prepare", report.PrivateTmp, err)
-		}
-	}
-	h.grants(s, o, r, conf)
-	o.Env = environment(s, o, tmp, home, conf)
-	r.names = names(o.Env)
-	o.Argv = append([]string{s.Exec.Path}, s.Exec.Args...)
-	if s.Exec.Name == "node" && (!o.has(report.NSMount) || r.group.memory() == "") {
-		o.Argv = append(o.Argv, "--max-old-space-size="+strconv.FormatInt(s.Limits.MemoryBytes>>20*s.Limits.HeapPercent/100, 10))
-	}
-	o.Argv = append(append(o.Argv, s.ScriptPath), s.Args...)
-	files := []uintptr{s.SkillDir.Fd()}
-	if s.Exec.File != nil {
-		var st unix.Stat_t
-		if err := unix.Fstat(int(s.Exec.File.Fd()), &st); err != nil {
-			return nil, setupError("prepare", "", err)
-		}
-		o.ExecDev, o.ExecIno = int64(st.Dev), int64(st.Ino)
-	}
-	for _, m := range h.maps {
-		files = append(files, m.file.Fd())
-	}
-	return files, nil
-}
-
-// makeDirs makes the run's own directory where there is no mount view.
-func makeDirs(dir, conf string, config []byte, uid, gid int) error {
-	if err := os.Mkdir(dir, 0o711); err != nil {
-		return err
-	}
-	for _, d := range []string{"tmp", "home", "run"} {
-		at := filepath.Join(dir, d)
-		if err := errors.Join(os.Mkdir(at, 0o700), os.Lchown(at, uid, gid)); err != nil {
-			return err
-		}
-	}
-	if config == nil {
-		return nil
-	}
-	return errors.Join(os.WriteFile(conf, config, 0o600), os.Lchown(conf, uid, gid))
-}
-
-// environment is the exact environment of the script: what the monitor chose,
-// with the places that are the run's own put in. TMPDIR is always one of them,
-// HOME where the run could not read the server's.
-func environment(s Spec, o *order, tmp, home, conf string) []string {
-	own := map[string]string{"TMPDIR": tmp}
-	if s.Config != nil {
-		own["MCPORTER_CONFIG"] = conf
-	}
-	out := make([]string, 0, len(s.Env)+2)
-	for _, v := range s.Env {
-		name, value, _ := strings.Cut(v, "=")
-		if at, ok := own[name]; ok {
-			v = name + "=" + at
-			delete(own, name)
-		}
-		// What lies below the run's own /tmp is not the server's directory there.
-		if name == "HOME" && (strings.HasPrefix(value+"/", tmp+"/") || !readable(o, value)) {
-			v = "HOME=" + home
-		}
-		out = append(out, v)
-	}
-	for name, at := range own {
-		out = append(out, name+"="+at)
-	}
-	return out
-}
-
-// readable reports whether a rule allows the directory at path.
-func readable(o *order, path string) bool {
-	for _, r := range o.Rules {
-		if path == r.Path || strings.HasPrefix(path, strings.TrimSuffix(r.Path, "/")+"/") {
-			return filepath.IsAbs(path) && r.Access&unix.LANDLOCK_ACCESS_FS_READ_DIR != 0
-		}
-	}
-	return false
-}
-
-// names gives the sorted names of NAME=value pairs, each once.
-func names(env []string) []string {
-	out := []string{}
-	for _, v := range env {
-		name, _, _ := strings.Cut(v, "=")
-		out = append(out, name)
-	}
-	sort.Strings(out)
-	return out
-}
-
-// token is a name nobody can guess.
-func token() string {
-	var b [8]byte
-	unix.Getrandom(b[:], 0) // never short and never fails for 8 bytes
-	return fmt.Sprintf("%x", b)
+// abandon ends a run that never started its program.
+func (r *Run) abandon() {
+	r.Kill(time.Second)
+	r.Close()
 }
 
 // flags are the namespaces a run gets.
-func (r *Run) flags(o *order) (f uintptr) {
+func (o *order) flags() (f uintptr) {
 	for _, n := range nsFlags {
 		if o.has(n.layer) {
 			f |= n.flags
@@ -260,29 +128,26 @@ func (r *Run) flags(o *order) (f uintptr) {
 // Needs: root, or user namespaces; Linux 5.7 for the v2 group at birth.
 // Order: after prepare; the thread stands in the v1 groups only meanwhile.
 // On failure: the namespaces are given up or the run refused. Test: TestStep/clone
-func (h *Host) spawn(r *Run, o *order, extra []uintptr) error {
-	mem, err := unix.MemfdCreate("order", unix.MFD_CLOEXEC)
+func (h *Host) spawn(r *Run) error {
+	mem, err := r.order.memory()
 	if err != nil {
 		return setupError("clone", "", err)
 	}
 	defer unix.Close(mem)
-	if _, err := unix.Pwrite(mem, o.encode(), 0); err != nil {
-		return setupError("clone", "", err)
-	}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return setupError("clone", "", err)
 	}
 	defer unix.Close(pair[1])
-	r.sock, r.inside = pair[0], o.has(report.NSPid)
+	r.sock = pair[0]
 	limit := unix.NsecToTimeval(startTime.Nanoseconds())
 	err = errors.Join(unix.SetsockoptInt(r.sock, unix.SOL_SOCKET, unix.SO_PASSCRED, 1),
 		unix.SetsockoptTimeval(r.sock, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit))
 	if err != nil {
 		return setupError("clone", "", err)
 	}
-	sys := &syscall.SysProcAttr{Cloneflags: r.flags(o), PidFD: &r.childfd}
-	if o.MapUser {
+	sys := &syscall.SysProcAttr{Cloneflags: r.order.flags(), PidFD: &r.childfd}
+	if r.order.MapUser {
 		sys.Cloneflags |= unix.CLONE_NEWUSER
 		sys.AmbientCaps = ambient
 	}
@@ -291,7 +156,7 @@ func (h *Host) spawn(r *Run, o *order, extra []uintptr) error {
 	}
 	attr := &syscall.ProcAttr{
 		Env: h.childEnv, Sys: sys,
-		Files: append([]uintptr{h.null.Fd(), s(r.spec.Stdout, h.null), s(r.spec.Stderr, h.null), uintptr(pair[1]), uintptr(mem)}, extra...),
+		Files: []uintptr{h.null.Fd(), h.null.Fd(), h.null.Fd(), uintptr(pair[1]), uintptr(mem)},
 	}
 	err = h.onThread(func() error {
 		enterErr := r.group.enter()
@@ -310,12 +175,51 @@ func (h *Host) spawn(r *Run, o *order, extra []uintptr) error {
 	return nil
 }
 
-// s is the descriptor of f, or of another file when there is none.
-func s(f, otherwise *os.File) uintptr {
+// memory puts the order into a memory file, since it may be larger than a
+// record of the socket.
+func (o *order) memory() (int, error) {
+	fd, err := unix.MemfdCreate("order", unix.MFD_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	if _, err := unix.Pwrite(fd, o.encode(), 0); err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// send tells a waiting child what it is for.
+func (r *Run) send(files []int) error {
+	mem, err := r.order.memory()
+	if err != nil {
+		return setupError("go", "", err)
+	}
+	defer unix.Close(mem)
+	rights := unix.UnixRights(append([]int{mem}, files...)...)
+	if err := unix.Sendmsg(r.sock, []byte{orderGo}, rights, nil, unix.MSG_NOSIGNAL); err != nil {
+		// The child went before its time; its last record says why, if it left one.
+		if why := r.await(false); why != nil {
+			return why
+		}
+		return setupError("go", "", fmt.Errorf("tell the child: %w", err))
+	}
+	return nil
+}
+
+// failed reads the record of a step that failed.
+func failed(body []byte) error {
+	f, c := failure{}, &coder{b: body, decode: true}
+	f.walk(c)
+	return &SetupError{Stage: f.Stage, Layer: report.Layer(f.Layer), Errno: f.Errno, Text: f.Text}
+}
+
+// fdOf is the descriptor of f, or of another file when there is none.
+func fdOf(f, otherwise *os.File) int {
 	if f == nil {
 		f = otherwise
 	}
-	return f.Fd()
+	return int(f.Fd())
 }
 
 // setupError gives an error of the monitor's own steps its stage and layer.
@@ -331,9 +235,8 @@ func (r *Run) await(probe bool) error {
 		case err != nil:
 			return setupError("start", "", fmt.Errorf("wait for the child: %w", err))
 		case kind == recordFailed:
-			f, c := failure{}, &coder{b: body, decode: true}
-			f.walk(c)
-			return &SetupError{Stage: f.Stage, Layer: report.Layer(f.Layer), Errno: f.Errno, Text: f.Text}
+			r.failed = true
+			return failed(body)
 		case kind == recordReport:
 			c := &coder{b: body, decode: true}
 			walkProofs(c, &r.proofs)
@@ -366,7 +269,9 @@ func (r *Run) receive() (kind byte, body []byte, err error) {
 	var n, on int
 	for {
 		n, on, _, _, err = unix.Recvmsg(r.sock, buf, oob, unix.MSG_CMSG_CLOEXEC)
-		if !errors.Is(err, unix.EINTR) {
+		// A child that ended with our word unread resets the socket, once; what it
+		// said before is still there.
+		if !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.ECONNRESET) {
 			break
 		}
 	}

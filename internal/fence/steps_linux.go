@@ -26,6 +26,7 @@ func steps() []step {
 		{"cgroup", "", (*child).cgroup},
 		{"network", "", (*child).network},
 		{"pid_namespace", report.NSPid, (*child).pidNamespace},
+		{"go", "", (*child).wait},
 		{"mounts", report.NSMount, (*child).mounts},
 		{"hostname", report.NSIpc, (*child).hostname},
 		{"keyring", "", (*child).keyring},
@@ -346,7 +347,7 @@ func (c *child) chdir() error {
 	if err := unix.Chdir(c.Cwd); err != nil {
 		return &os.PathError{Op: "chdir", Path: c.Cwd, Err: err}
 	}
-	return sameFile(".", skillFD)
+	return sameFile(".", c.files[skillFile])
 }
 
 // Step: no_new_privs

@@ -48,7 +48,7 @@ func attacks(t *testing.T) []attack {
 		{step: "keyring", act: "session", refused: `^0 ok$|^0 ENOKEY$`, works: `^[1-9].* ok$`, on: []report.Layer{report.Seccomp}, without: "keyring"},
 		{step: "session", act: "sid", refused: `^true true$`, works: `^false false$`, on: []report.Layer{report.NSPid}, off: []report.Layer{report.ProcessGroup}},
 		{step: "rlimits", act: "files:2000", refused: `^EMFILE$`, works: `^ok$`, off: []report.Layer{report.Rlimits}},
-		{step: "close_range", act: "fds", refused: `^0 1 2$`, works: `^0 1 2 .*5`, without: "close_range"},
+		{step: "close_range", act: "fds", refused: `^0 1 2$`, works: `^0 1 2 3`, without: "close_range"},
 		{step: "bounding_set", act: "status:CapBnd", refused: `^CapBnd=0+$`, works: `^CapBnd=0*[1-9a-f]`, off: []report.Layer{report.Capabilities}},
 		{step: "credentials", act: "status:Uid,Gid,Groups", refused: `^Uid=(6\d{4}),\d+,\d+,(6\d{4}) Gid=6.* Groups=$`, works: `^Uid=0,0,0,0 Gid=0`, off: []report.Layer{report.UID}, root: true},
 		{step: "credentials", act: "status:CapPrm,CapEff,CapInh,CapAmb", refused: `^CapPrm=0+ CapEff=0+ CapInh=0+ CapAmb=0+$`, works: `CapEff=0*[1-9a-f]`, off: []report.Layer{report.Capabilities, report.UID}, root: true},
@@ -85,9 +85,7 @@ func TestStep(t *testing.T) {
 				t.Errorf("%s behind the fence: %q (%+v), want %s", a.act, got.acts[a.act], got.leader, a.refused)
 			}
 			if a.without != "" {
-				had := h.childEnv
-				h.childEnv = append(append([]string{}, had...), "FENCE_WITHOUT="+a.without)
-				defer func() { h.childEnv = had }()
+				defer leaveOut(h, a.without)()
 			}
 			got = probe(t, h, probeSpec(t, testPolicy(append(append([]report.Layer{}, a.on...), a.off...)...)), a.act)
 			if !regexp.MustCompile(a.works).MatchString(got.acts[a.act]) {
@@ -97,7 +95,19 @@ func TestStep(t *testing.T) {
 	}
 	t.Run("parent_death", testParentDeath)
 	t.Run("canary", func(t *testing.T) { testCanary(t, h) })
+	t.Run("go", func(t *testing.T) { testGo(t, h) })
 	t.Run("execve", func(t *testing.T) { testExecve(t, h) })
+}
+
+// leaveOut has the children of h leave steps out, until it is undone.
+func leaveOut(h *Host, steps string) (undo func()) {
+	had := h.childEnv
+	h.dismiss()
+	h.childEnv = append(append([]string{}, had...), "FENCE_WITHOUT="+steps)
+	return func() {
+		h.dismiss()
+		h.childEnv = had
+	}
 }
 
 // sharedMemory makes a System V segment that anybody may use.
@@ -151,6 +161,7 @@ func hostname(t *testing.T) string {
 
 // lendKey gives the starting thread a session keyring with a key in it.
 func lendKey(t *testing.T, h *Host) {
+	h.dismiss()
 	err := h.onThread(func() error {
 		if _, err := unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0); err != nil {
 			return err
@@ -209,7 +220,7 @@ func TestStandInMonitor(t *testing.T) {
 	}
 	p := testPolicy(report.NSPid, report.CgroupMemory, report.CgroupPids, report.CgroupCPU, report.CgroupKill)
 	h := Probe(p, ProbeOptions{TmpRoot: os.TempDir(), LockDir: lockDir(t)})
-	h.childEnv = append(h.childEnv, "FENCE_WITHOUT="+without)
+	leaveOut(h, without)
 	s := probeSpec(t, p)
 	s.Args, s.Stdout = []string{"pid", "sleep:60000"}, os.Stdout
 	r, err := h.Start(s)
@@ -222,10 +233,8 @@ func TestStandInMonitor(t *testing.T) {
 
 // testCanary leaves a layer's step out without telling: the canary must see.
 func testCanary(t *testing.T, h *Host) {
-	had := h.childEnv
-	defer func() { h.childEnv = had }()
 	for step, l := range map[string]report.Layer{"seccomp": report.Seccomp, "landlock": report.LandlockFS, "no_new_privs": report.NoNewPrivs, "rlimits": report.Rlimits, "session": report.ProcessGroup} {
-		h.childEnv = append(append([]string{}, had...), "FENCE_WITHOUT="+step)
+		undo := leaveOut(h, step)
 		got := probe(t, h, probeSpec(t, testPolicy()), "pid")
 		if row := got.fence.Row(l); row.Got != report.Absent || row.Reason == "" {
 			t.Errorf("without %s: %+v", step, row)
@@ -239,6 +248,26 @@ func testCanary(t *testing.T, h *Host) {
 		if _, err := h.Start(probeSpec(t, p)); err == nil {
 			t.Errorf("without %s: a required layer was missing and the run started", step)
 		}
+		undo()
+	}
+}
+
+// testGo ends the child that waits: the next run must not notice, and it must
+// have nothing of a run in it while it waits.
+func testGo(t *testing.T, h *Host) {
+	probe(t, h, probeSpec(t, testPolicy()), "pid")
+	if h.coming == nil {
+		t.Fatal("no child waits after a run")
+	}
+	r := <-h.coming
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", r.child))
+	if err == nil && strings.Contains(string(env), "PATH") {
+		t.Errorf("the waiting child has an environment: %q", env)
+	}
+	unix.Kill(r.child, unix.SIGKILL)
+	h.coming <- r
+	if got := probe(t, h, probeSpec(t, testPolicy()), "pid"); got.acts["pid"] != "2 0" {
+		t.Errorf("after the waiting child was killed: %v", got.acts)
 	}
 }
 

@@ -63,7 +63,7 @@ func (h *Host) grants(s Spec, o *order, r *Run, conf string) {
 	for _, at := range reads {
 		b.reach(at, viewOp{Kind: "tree"}, accessExec)
 	}
-	b.reach(s.SkillPath, viewOp{Kind: "tree", N: 1 + skillFD, Map: h.mapFD(o, s.SkillPath)}, accessExec)
+	b.reach(s.SkillPath, viewOp{Kind: "tree", N: 1 + skillFile, Map: h.mapFD(o, s.SkillPath)}, accessExec)
 	writes := append([]policy.Path{}, s.Policy.Write...)
 	if s.DataDir != "" {
 		writes = append(writes, policy.Path{Path: s.DataDir})
