@@ -44,6 +44,7 @@ type server struct {
 	log     bytes.Buffer
 	monitor int
 	home    string
+	ended   map[*mcpclient.Client]bool
 }
 
 // start starts a server as a user under an owner's policy; "" is the shipped
@@ -55,7 +56,7 @@ func start(t *testing.T, uid int, policy string) *server {
 		t.Fatal(err)
 	}
 	t.Cleanup(m.Close)
-	s := &server{t: t, uid: uid, m: m, home: filepath.Join(m.Dir, "home")}
+	s := &server{t: t, uid: uid, m: m, home: filepath.Join(m.Dir, "home"), ended: map[*mcpclient.Client]bool{}}
 	s.must(os.MkdirAll(filepath.Join(s.home, ".ssh"), 0o755))
 	s.must(os.Chown(s.home, uid, uid))
 	for _, skill := range []string{"probe", "small", "few"} {
@@ -117,15 +118,19 @@ func (s *server) launch(policyFile string) {
 	})
 	s.must(err)
 	s.c = c
-	s.t.Cleanup(s.stop)
+	s.t.Cleanup(func() { s.stop(c) })
 	_, err = c.Initialize("2025-11-25", nil)
 	s.must(err)
 	s.monitor = s.find("skill-exec\x00monitor")
 }
 
-// stop ends the server and checks that nothing of it is left.
-func (s *server) stop() {
-	if err := s.c.Close(20 * time.Second); err != nil {
+// stop ends a session and its server, once, and checks that nothing is left.
+func (s *server) stop(c *mcpclient.Client) {
+	if s.ended[c] {
+		return
+	}
+	s.ended[c] = true
+	if err := c.Close(20 * time.Second); err != nil {
 		s.t.Errorf("the server ended with %v\n%s", err, s.log.String())
 	}
 	if n := s.marked(); n != 0 {
@@ -191,18 +196,24 @@ type result struct {
 	} `json:"truncated"`
 }
 
-// run previews a script, confirms and runs it, as a client does.
+// run runs a probe with one JSON argument.
 func (s *server) run(skill, script string, args map[string]any) result {
 	s.t.Helper()
 	if !strings.Contains(script, "SKILL") {
 		script = "scripts/" + script
 	}
-	call := map[string]any{"name": skill, "script": script}
-	if args != nil {
-		text, err := json.Marshal(args)
-		s.must(err)
-		call["args"] = []string{string(text)}
+	if args == nil {
+		return s.runArgs(skill, script)
 	}
+	text, err := json.Marshal(args)
+	s.must(err)
+	return s.runArgs(skill, script, string(text))
+}
+
+// runArgs previews a script, confirms and runs it, as a client does.
+func (s *server) runArgs(skill, script string, args ...string) result {
+	s.t.Helper()
+	call := map[string]any{"name": skill, "script": script, "args": append([]string{}, args...)}
 	preview, err := s.c.Tool("skill_run", call, 30*time.Second)
 	s.must(err)
 	var p struct {
