@@ -2,8 +2,11 @@ package escape
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"skill-mcp/internal/report"
 )
 
 // probe is one script with what must work; every other act must be refused
@@ -53,6 +56,34 @@ func TestEveryForbiddenActIsRefusedAndEveryControlWorks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWithoutUserNamespacesTheRestHolds is an ordinary user on a system that
+// allows no namespaces: Landlock and seccomp stand alone.
+func TestWithoutUserNamespacesTheRestHolds(t *testing.T) {
+	s := startOn(t, plainOrSelf(), "", "1 user-namespaces")
+	for _, p := range probes {
+		p.neutral = append(slices.Clone(p.neutral), notPromised[p.script]...)
+		p.controls = slices.DeleteFunc(slices.Clone(p.controls), func(c string) bool { return strings.HasSuffix(c, "slash-tmp") || strings.HasSuffix(c, "shm") })
+		t.Run(p.script, func(t *testing.T) { p.judge(t, s.acts(p.script)) })
+	}
+	r := s.run("probe", "self.js", nil)
+	for _, l := range []report.Layer{report.NSPid, report.NSMount, report.NSNet, report.NSIpc} {
+		if row := r.Fence.Row(l); row.Got != report.Absent || row.Reason == "" || row.Remedy == "" {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
+// notPromised are acts that only namespaces or a uid of the run's own refuse
+// (fence specification, section 4).
+var notPromised = map[string][]string{
+	// Landlock knows no metadata; the owner of a file may change its own.
+	"fs-write.js": {"chmod bundle-file", "utimes bundle-file", "create slash-tmp", "mkdir slash-tmp", "create shm"},
+	// Sockets by path need ABI 9 (Linux 7.1) or a mount namespace.
+	"net.js": {"unix decoy"},
+	// Signal 0 to whom it may: the run's own processes are among everybody.
+	"sig.js": {"signal everybody"},
 }
 
 // judge compares acts with what is allowed.

@@ -35,10 +35,14 @@ func launchDegraded(value string) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	p, err := seccomp.Compile(seccomp.Filter{
-		Arch: seccomp.Native(), Default: seccomp.Allow, Unknown: seccomp.Allow,
-		Rows: []seccomp.Row{{Calls: words[1:], Do: seccomp.Errno(uint16(errno)), Why: "an older kernel"}},
-	})
+	rows := []seccomp.Row{{Calls: words[1:], Do: seccomp.Errno(uint16(errno)), Why: "an older kernel"}}
+	if words[1] == "user-namespaces" { // a kernel or a container that allows none
+		rows = []seccomp.Row{
+			{Calls: []string{"clone3"}, Do: seccomp.Errno(uint16(unix.ENOSYS)), Why: "its flags are behind a pointer"},
+			{Calls: []string{"clone", "unshare"}, When: []seccomp.Test{{Arg: 0, Op: seccomp.AnyBit, Mask: unix.CLONE_NEWUSER}}, Do: seccomp.Errno(uint16(errno)), Why: "no user namespaces"},
+		}
+	}
+	p, err := seccomp.Compile(seccomp.Filter{Arch: seccomp.Native(), Default: seccomp.Allow, Unknown: seccomp.Allow, Rows: rows})
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,7 @@ type server struct {
 	log     bytes.Buffer
 	monitor int
 	home    string
+	deny    string // what the kernel around the server lacks, see launchDegraded
 	ended   map[*mcpclient.Client]bool
 }
 
@@ -51,12 +52,18 @@ type server struct {
 // one for a person's own machine.
 func start(t *testing.T, uid int, policy string) *server {
 	t.Helper()
+	return startOn(t, uid, policy, "")
+}
+
+// startOn starts a server in a kernel that lacks something.
+func startOn(t *testing.T, uid int, policy, deny string) *server {
+	t.Helper()
 	m, err := doctor.NewMachine()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(m.Close)
-	s := &server{t: t, uid: uid, m: m, home: filepath.Join(m.Dir, "home"), ended: map[*mcpclient.Client]bool{}}
+	s := &server{t: t, uid: uid, m: m, deny: deny, home: filepath.Join(m.Dir, "home"), ended: map[*mcpclient.Client]bool{}}
 	s.must(os.MkdirAll(filepath.Join(s.home, ".ssh"), 0o755))
 	s.must(os.Chown(s.home, uid, uid))
 	for _, skill := range []string{"probe", "small", "few"} {
@@ -105,16 +112,20 @@ skills:
 func (s *server) launch(policyFile string) {
 	s.t.Helper()
 	command := []string{filepath.Join(bin, "skill-mcp")}
+	var env []string
+	if s.deny != "" {
+		command, env = append([]string{filepath.Join(bin, "launcher")}, command...), []string{denyVariable + "=" + s.deny}
+	}
 	if s.uid != os.Geteuid() {
 		id := strconv.Itoa(s.uid)
 		command = append([]string{"setpriv", "--reuid", id, "--regid", id, "--clear-groups"}, command...)
 	}
 	c, err := mcpclient.Start(mcpclient.Options{
 		Command: command, Dir: "/", Stderr: &s.log,
-		Env: []string{
-			"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, "SKILLS_DIR=" + s.m.Root,
-			"MCP_SKILL_POLICY=" + policyFile, "SECRET_OF_THE_OWNER=" + s.m.Sentinel,
-		},
+		Env: append(env,
+			"PATH="+os.Getenv("PATH"), "HOME="+s.home, "SKILLS_DIR="+s.m.Root,
+			"MCP_SKILL_POLICY="+policyFile, "SECRET_OF_THE_OWNER="+s.m.Sentinel,
+		),
 	})
 	s.must(err)
 	s.c = c

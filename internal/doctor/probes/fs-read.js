@@ -47,7 +47,9 @@ if (a.monitor) {
 // No text of the owner's environment anywhere the run can look.
 const leaks = [];
 if (a.sentinel) {
-  for (const p of fs.readdirSync('/proc').filter(n => /^\d+$/.test(n))) {
+  let pids = [1, process.ppid, a.monitor, a.front].filter(Boolean).map(String);
+  try { pids = pids.concat(fs.readdirSync('/proc').filter(n => /^\d+$/.test(n))); } catch (e) { /* no list: those that are known */ }
+  for (const p of new Set(pids)) {
     for (const f of ['environ', 'cmdline']) {
       let text = '';
       try { text = fs.readFileSync('/proc/' + p + '/' + f, 'latin1'); } catch (e) { continue; }
