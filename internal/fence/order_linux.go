@@ -74,7 +74,7 @@ var errOrder = errors.New("read order: malformed")
 
 // coder walks the fields of an order in one sequence for both directions, so
 // that the two ends cannot disagree. It exists because encoding/json costs a
-// starting child 0.3 ms.
+// starting child 0.4 ms.
 type coder struct {
 	b      []byte
 	decode bool
