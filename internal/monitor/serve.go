@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"skill-mcp/internal/wire"
 )
@@ -44,8 +45,8 @@ func (m *monitor) serve() error {
 		default:
 			err = m.aside(f)
 		}
-		if errors.Is(err, io.EOF) {
-			return nil
+		if errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+			return nil // the front has gone, whichever call found it out
 		}
 		if err != nil {
 			return err

@@ -1,0 +1,148 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"skill-mcp/internal/report"
+	"skill-mcp/internal/runner"
+)
+
+// restless is a script with a child of its own, both waiting, deaf to SIGTERM.
+const restless = `trap '' TERM; echo up; (trap '' TERM; read -t 20 <> <(:)) & read -t 20 <> <(:)`
+
+// soakRuns is how many runs each server of the soak makes;
+// SKILL_MCP_SOAK gives another number.
+func soakRuns() int {
+	if n, err := strconv.Atoi(os.Getenv("SKILL_MCP_SOAK")); err == nil {
+		return n
+	}
+	return 12
+}
+
+// TestServersUnderRandomKills lets several servers run at once and ends a
+// random party of each run at a random moment. Every call gets an answer in
+// time, and when all is over the next start's sweep leaves nothing. It takes
+// some seconds, since it is the order of events that is looked for.
+func TestServersUnderRandomKills(t *testing.T) {
+	users(t, func(t *testing.T, uid int) {
+		decoy(t, uid)
+		mark := "soak-" + itoa(uid) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+		var servers sync.WaitGroup
+		pids := make(chan int, 4*(soakRuns()+1))
+		for range 4 {
+			servers.Go(func() { soak(t, uid, mark, pids) })
+		}
+		servers.Wait()
+		close(pids)
+		last := serve(t, options{uid: uid})
+		until(t, "nothing of any run lives", func() bool { return len(commands(mark)) == 0 })
+		for pid := range pids {
+			if left := tracesOf(pid); left != (traces{}) {
+				t.Errorf("monitor %d left %+v; swept %v", pid, left, last.ready.Notes)
+			}
+		}
+	})
+}
+
+// soak makes the runs of one server, which is started again when it was killed.
+func soak(t *testing.T, uid int, mark string, pids chan<- int) {
+	var s *server
+	for range soakRuns() {
+		if s == nil {
+			if s = start(t, uid); s == nil {
+				return
+			}
+			pids <- s.cmd.Process.Pid
+		}
+		if !endOne(t, s, mark+"-"+itoa(s.cmd.Process.Pid)) {
+			_ = s.Close()
+			_ = s.cmd.Wait()
+			s = nil
+		}
+	}
+	if s != nil {
+		_ = s.Close()
+		_ = s.cmd.Wait()
+	}
+}
+
+// start is serve for a goroutine of its own.
+func start(t *testing.T, uid int) *server {
+	cmd, sock, root := startHelper(t, options{uid: uid})
+	s := &server{Runner: runner.New(sock), t: t, cmd: cmd, root: root}
+	if _, err := s.Ready(within(t)); err != nil {
+		t.Errorf("start: %v", err)
+		return nil
+	}
+	return s
+}
+
+// endOne makes one run, ends a party of it after a while, and reports whether
+// the server can go on.
+func endOne(t *testing.T, s *server, mark string) bool {
+	ctx, cancel := context.WithCancel(within(t))
+	defer cancel()
+	victim := []string{"nobody", "cancel", "front", "monitor", "script", "init"}[rand.IntN(6)]
+	go func() {
+		time.Sleep(time.Duration(rand.IntN(120)) * time.Millisecond) // the moment is what is random here
+		if victim == "cancel" {
+			cancel()
+		} else if victim != "nobody" {
+			strike(s, victim, mark)
+		}
+	}()
+	req := s.script("bash", restless, mark)
+	if req.TimeoutMs = 200; victim == "nobody" {
+		req = s.script("true", "", mark)
+	}
+	begin := time.Now()
+	out, err := s.Run(ctx, req, nil, nil)
+	if took := time.Since(begin); took > 200*time.Millisecond+5250*time.Millisecond+5*time.Second { // and a busy machine
+		t.Errorf("%s: answered after %v", victim, took)
+	}
+	switch {
+	case errors.Is(err, runner.ErrMonitor):
+		if victim != "front" && victim != "monitor" {
+			t.Errorf("%s: %v", victim, err)
+		}
+		return false
+	case errors.Is(err, context.Canceled): // before it was sent
+	case err != nil:
+		t.Errorf("%s: %v", victim, err)
+	case out.Verdict == report.KillIncomplete || len(out.Evidence.Leftovers) > 0:
+		t.Errorf("%s: %s %+v", victim, out.Verdict, out.Evidence)
+	}
+	return true
+}
+
+// strike ends a party as it finds it; the run may have ended meanwhile.
+func strike(s *server, victim, mark string) {
+	switch victim {
+	case "front":
+		_ = s.Close()
+		return
+	case "monitor":
+		_ = s.cmd.Process.Kill()
+		return
+	}
+	for _, p := range commands(mark) {
+		pid, _ := strconv.Atoi(p)
+		if !strings.Contains(cmdline(pid), "run.cjs") {
+			continue
+		}
+		parent, _ := strconv.Atoi(status(pid, "PPid"))
+		if victim == "init" && strings.Contains(cmdline(parent), "skill-exec") && parent != s.cmd.Process.Pid {
+			pid = parent
+		}
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
