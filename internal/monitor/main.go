@@ -32,8 +32,10 @@ type monitor struct {
 	interps []*interp.Interpreter
 	host    host
 	fences  map[policy.Network]report.Fence
-	conn    *wire.Conn
-	frames  chan frame
+	// clearing gives word when a run that outlasted its end is gone, nil = none.
+	clearing <-chan tree
+	conn     *wire.Conn
+	frames   chan frame
 }
 
 // Main is the monitor: it reads its hand-over, says what holds on this host

@@ -25,6 +25,9 @@ const (
 // execute runs what was approved and sends its result. An error means that the
 // front is gone or broke the protocol; nothing runs any more then.
 func (m *monitor) execute(a *approved, config []byte) error {
+	if no := m.cleared(); no != nil {
+		return m.refuse(no)
+	}
 	c, err := capture.New(a.limits.OutputFloodBytes)
 	if err != nil {
 		return m.refuse(refusal(wire.CodeSetup, "", "make the pipes of the run: %v", err))
@@ -131,8 +134,11 @@ func (m *monitor) end(r run, c *capture.Capture) tree {
 	t.held = c.Drain(drainWait, closeWait)
 	closed := make(chan tree, 1)
 	go func() {
+		for again := t.survivors; len(again) > 0; {
+			again = r.Kill(killWait) // a process that the kernel does not let go yet
+		}
 		<-r.Done()
-		closed <- tree{ended: true, leader: r.Leader(), usage: r.Usage(), leftovers: r.Close()}
+		closed <- tree{leader: r.Leader(), usage: r.Usage(), leftovers: r.Close()}
 	}()
 	timer := time.NewTimer(left(t.by))
 	defer timer.Stop()
@@ -141,8 +147,26 @@ func (m *monitor) end(r run, c *capture.Capture) tree {
 		t.ended, t.leader, t.usage, t.leftovers = true, last.leader, last.usage, last.leftovers
 	case <-timer.C:
 		t.leftovers = []string{"the run is still being cleared away"}
+		m.clearing = closed
 	}
 	return t
+}
+
+// cleared waits a moment for what an earlier run left behind, and refuses the
+// next while it is there: two trees at once could not be told apart.
+func (m *monitor) cleared() *wire.Refused {
+	if m.clearing == nil {
+		return nil
+	}
+	timer := time.NewTimer(closeWait)
+	defer timer.Stop()
+	select {
+	case <-m.clearing:
+		m.clearing = nil
+		return nil
+	case <-timer.C:
+		return refusal(wire.CodeBusy, "wait and call again", "processes of the run before are still being ended by the kernel")
+	}
 }
 
 // left is the time until by, or a moment when that has come.
