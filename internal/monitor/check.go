@@ -267,7 +267,7 @@ func (m *monitor) checkUplink(a *approved) *wire.Refused {
 	if a.viaProxy && ports.Got != report.Enforced {
 		return refusal(wire.CodeFence, ns.Remedy, "network mode declared cannot be kept here: no network namespace (%s) and no Landlock rule for ports (%s)", ns.Reason, ports.Reason)
 	}
-	a.fence = uplink.Mark(a.fence, a.viaProxy)
+	a.fence = uplink.Mark(a.fence, a.viaProxy, nil)
 	upstream, _ := m.env.Proxy()
 	var err error
 	if a.egress, err = uplink.Config(a.hosts, m.boot.Policy.Egress, upstream, a.viaProxy); err != nil {

@@ -3,6 +3,7 @@ package monitor
 import (
 	"errors"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
 	"skill-mcp/internal/runner"
+	"skill-mcp/internal/tun"
 	"skill-mcp/internal/wire"
 )
 
@@ -113,6 +115,13 @@ func TestModeDeclaredReachesTheListedHostOnly(t *testing.T) {
 		}
 		if !strings.Contains(out.NetworkNote, `the line "- other.test" under mcp-host.egress`) {
 			t.Error(out.NetworkNote)
+		}
+		kind := tun.KindTUN
+		if node, err := os.Stat("/dev/net/tun"); uid != 0 && (err != nil || node.Mode().Perm()&0o006 != 0o006) {
+			kind = tun.KindPacket
+		}
+		if r := out.Fence.Row(report.NSNet); r.Got != report.Enforced || r.Level != kind.String() {
+			t.Errorf("%+v, want level %s", r, kind)
 		}
 		none := s.run(s.script("node", fetch, port))
 		if strings.Contains(string(none.Stdout), "hello") || none.Fence.Network != string(policy.NetNone) {

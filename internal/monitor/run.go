@@ -49,7 +49,8 @@ func (m *monitor) execute(a *approved, config []byte) error {
 	if err != nil {
 		return m.notStarted(a, err, begin)
 	}
-	if err := up.Connect(r.Device()); err != nil {
+	device := r.Device()
+	if err := up.Connect(device); err != nil {
 		m.end(r, c)
 		return m.notStarted(a, &fence.SetupError{Stage: "egress", Text: err.Error()}, begin)
 	}
@@ -66,6 +67,7 @@ func (m *monitor) execute(a *approved, config []byte) error {
 	f.pipesHeld, f.usage, f.tail = tree.held, tree.usage, c.Err.Last()
 	hosts := up.End(left(tree.by))
 	res := m.result(a, f, r.Fence(), hosts, begin)
+	res.Fence = uplink.Mark(res.Fence, a.viaProxy, device)
 	res.EnvNames = r.EnvNames()
 	res.Evidence.Survivors, res.Evidence.Leftovers = tree.survivors, tree.leftovers
 	return m.deliver(res, c)
@@ -178,7 +180,7 @@ func (m *monitor) result(a *approved, f facts, fenced report.Fence, hosts []repo
 	_, proxied := m.env.Proxy()
 	res := wire.Result{
 		TimedOut: f.timedOut, TimeoutMs: a.timeout.Milliseconds(), DurationMs: wall,
-		EnvNames: a.env.names, Verdict: f.verdict(), Fence: uplink.Mark(m.own(fenced), a.viaProxy),
+		EnvNames: a.env.names, Verdict: f.verdict(), Fence: m.own(fenced),
 		NetworkNote: networkNote(f.failed(), a.network, a.hosts, proxied, hosts),
 		Evidence: report.Evidence{
 			WallMs: wall, CPUMs: f.usage.CPU.Milliseconds(), PeakMemoryBytes: f.usage.PeakMemory,

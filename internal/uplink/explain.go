@@ -6,6 +6,7 @@ import (
 
 	"skill-mcp/internal/egresswire"
 	"skill-mcp/internal/report"
+	"skill-mcp/internal/tun"
 )
 
 // FirstRefused is what a run was refused first; false when nothing was.
@@ -55,15 +56,19 @@ func withoutPort(s string) string {
 	return s
 }
 
-// Mark says in a report how declared hosts are kept where there is no network
-// namespace: in part, for programs that follow the proxy variables.
-func Mark(f report.Fence, viaProxy bool) report.Fence {
-	if !viaProxy {
-		return f
-	}
+// Mark says in a report how declared hosts are kept: by which kind of device,
+// or, where there is no network namespace, in part, for programs that follow
+// the proxy variables. device is nil while there is none yet.
+func Mark(f report.Fence, viaProxy bool, device *tun.Device) report.Fence {
 	f.Layers = slices.Clone(f.Layers)
 	for i, r := range f.Layers {
 		if r.Layer != report.NSNet {
+			continue
+		}
+		if device != nil {
+			f.Layers[i].Level = device.Kind.String()
+		}
+		if !viaProxy {
 			continue
 		}
 		text := "the declared hosts are kept by a proxy on the one port that Landlock leaves; a program that ignores the proxy variables has no network"
