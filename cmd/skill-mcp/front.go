@@ -45,14 +45,12 @@ func serveFront(cfg config.Front, conn io.ReadWriteCloser) int {
 	}
 	run := runner.New(conn)
 	defer run.Close()
-	f := &served{cfg: cfg, log: log}
-	server, err := mcpserver.New(mcpserver.Deps{Front: cfg, View: f.scan(ctx), Runner: run, Gate: gate, Log: log})
+	server, err := mcpserver.New(mcpserver.Deps{Front: cfg, Runner: run, Gate: gate, Log: log})
 	if err != nil {
 		return exitCode(err)
 	}
-	f.server = server
-	endReload := f.reloadOnSignal(ctx)
-	defer endReload()
+	f := &served{cfg: cfg, log: log, server: server}
+	defer f.keepUp(ctx)()
 	err = transport(ctx, cfg, server, out, now)
 	if errors.Is(err, errForced) {
 		return exitProblem

@@ -69,9 +69,10 @@ func (s *served) reload(ctx context.Context, why string) {
 	s.log.Info("skills were read again", "because", why)
 }
 
-// reloadOnSignal reloads at each SIGHUP and, where the owner wants it, after
-// changes below the roots. The returned function waits for the last reload.
-func (s *served) reloadOnSignal(ctx context.Context) (end func()) {
+// keepUp scans beside the transport, so that a large tree does not hold up the
+// first answer, and again at each SIGHUP and, where the owner wants it, after
+// changes below the roots. The returned function waits for the last scan.
+func (s *served) keepUp(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, reloadSignals...)
@@ -79,6 +80,7 @@ func (s *served) reloadOnSignal(ctx context.Context) (end func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		s.server.Replace(s.scan(ctx))
 		for {
 			select {
 			case <-ctx.Done():

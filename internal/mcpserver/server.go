@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -34,7 +35,7 @@ type Runner interface {
 // Deps is what a server is made of. Log may be nil.
 type Deps struct {
 	Front  config.Front // the owner's configuration
-	View   View         // what is served at first
+	View   View         // what is served at first; without a catalog, what the first Replace brings
 	Runner Runner
 	Gate   *confirm.Gate
 	Log    *slog.Logger
@@ -44,6 +45,7 @@ type Deps struct {
 type Server struct {
 	deps    Deps
 	current atomic.Pointer[view]
+	read    chan struct{} // closed when the first view is in force
 	running chan struct{} // holds one token while a script runs
 	full    *server.MCPServer
 	bare    *server.MCPServer // as full, without prompts and resources
@@ -52,15 +54,17 @@ type Server struct {
 
 // New makes a server. It starts nothing and reads nothing.
 func New(d Deps) (*Server, error) {
-	if d.View.Catalog == nil || d.Runner == nil || d.Gate == nil {
-		return nil, errors.New("make the server: catalog, runner and gate are needed")
+	if d.Runner == nil || d.Gate == nil {
+		return nil, errors.New("make the server: runner and gate are needed")
 	}
 	mode, err := rpc.ParseMode(d.Front.Protocol)
 	if err != nil {
 		return nil, fmt.Errorf("make the server: %w", err)
 	}
-	s := &Server{deps: d, running: make(chan struct{}, 1)}
-	s.current.Store(newView(d.View))
+	s := &Server{deps: d, running: make(chan struct{}, 1), read: make(chan struct{})}
+	if d.View.Catalog != nil {
+		s.first(newView(d.View))
+	}
 	s.full, s.bare = s.core(true), s.core(false)
 	s.rpc = rpc.New(rpc.Config{
 		Handler: s, Tools: s.tool, Methods: s.methods(), Mode: mode, Identity: mcp.Implementation{Name: Name, Version: d.Front.Version},
@@ -124,9 +128,28 @@ func (s *Server) HandleMessage(ctx context.Context, message json.RawMessage) mcp
 	return s.bare.HandleMessage(ctx, message)
 }
 
+// scanGrace is how long a client's first message waits for the first scan. An
+// empty folder is read in well under a millisecond; one that takes longer has
+// skills, or will be found to have none when it is listed.
+const scanGrace = 5 * time.Millisecond
+
 // whole says whether prompts and resources are advertised.
 func (s *Server) whole() bool {
-	return s.deps.Front.Watch || len(s.now().Catalog.Skills) > 0
+	if s.deps.Front.Watch {
+		return true
+	}
+	select {
+	case <-s.read:
+		return len(s.now().Catalog.Skills) > 0
+	case <-time.After(scanGrace):
+		return true
+	}
+}
+
+// first puts the first view in force.
+func (s *Server) first(v *view) {
+	s.current.Store(v)
+	close(s.read)
 }
 
 // lists says which lists may change.
@@ -138,11 +161,21 @@ func (s *Server) lists() mcp.SubscriptionFilter {
 func (s *Server) Dispatcher() *rpc.Dispatcher { return s.rpc }
 
 // now is the view of the moment; a call asks once and keeps it.
-func (s *Server) now() *view { return s.current.Load() }
+// Before the first scan has ended it waits for that.
+func (s *Server) now() *view {
+	<-s.read
+	return s.current.Load()
+}
 
 // Replace swaps what is served, whole, and tells the clients. Calls in flight
 // keep what they began with.
 func (s *Server) Replace(v View) {
+	select {
+	case <-s.read:
+	default:
+		s.first(newView(v))
+		return
+	}
 	s.current.Store(newView(v))
 	s.rpc.Broadcast(mcp.SubscriptionFilter{PromptsListChanged: true, ResourcesListChanged: true})
 }
