@@ -9,7 +9,7 @@ func remedy(l report.Layer, k lack) string {
 		switch k.errno {
 		case "ENOSYS":
 			return "run a kernel with CONFIG_SECURITY_LANDLOCK (Linux 5.13 or later)"
-		case "EOPNOTSUPP":
+		case "EOPNOTSUPP", "ENOTSUP": // one number on Linux, named either way
 			return "add landlock to the kernel's lsm= boot parameter"
 		case "EPERM":
 			return "allow the landlock system calls in the container's seccomp profile"

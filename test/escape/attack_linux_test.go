@@ -1,6 +1,7 @@
 package escape
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -71,6 +72,34 @@ func TestWithoutUserNamespacesTheRestHolds(t *testing.T) {
 	for _, l := range []report.Layer{report.NSPid, report.NSMount, report.NSNet, report.NSIpc} {
 		if row := r.Fence.Row(l); row.Got != report.Absent || row.Reason == "" || row.Remedy == "" {
 			t.Errorf("%+v", row)
+		}
+	}
+}
+
+// TestARequiredLayerThatIsMissingRefusesTheRun: require says no with the layer,
+// the reason and the remedy, prefer runs and reports the same.
+func TestARequiredLayerThatIsMissingRefusesTheRun(t *testing.T) {
+	for name, uid := range users() {
+		for _, c := range []struct{ layer, deny, remedy string }{
+			{"landlock-fs", "38 landlock_create_ruleset", "5.13"},
+			{"landlock-fs", "95 landlock_create_ruleset", "lsm="},
+			{"landlock-fs", "1 landlock_create_ruleset", "container"},
+			{"seccomp", "38 seccomp", "CONFIG_SECCOMP"},
+		} {
+			t.Run(name+"/"+c.layer+" "+c.remedy, func(t *testing.T) {
+				no := startOn(t, uid, "", c.deny).run("probe", "self.js", nil).Error
+				for _, word := range []string{c.layer, "absent", c.remedy} {
+					if !strings.Contains(no, word) {
+						t.Errorf("refused with %q, which does not say %q", no, word)
+					}
+				}
+				prefer := fmt.Sprintf("layers:\n  %s: {want: prefer, why: an old kernel}\n", c.layer)
+				r := startOn(t, uid, prefer, c.deny).run("probe", "self.js", nil)
+				row := r.Fence.Row(report.Layer(c.layer))
+				if r.Verdict != report.Exited || row.Got != report.Absent || row.Reason == "" || !strings.Contains(row.Remedy, c.remedy) {
+					t.Errorf("preferred: verdict %s %s, %+v", r.Verdict, r.Error, row)
+				}
+			})
 		}
 	}
 }

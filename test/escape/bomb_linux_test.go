@@ -92,7 +92,13 @@ func TestBombsEndInTimeNamedAndWithoutATrace(t *testing.T) {
 				continue
 			}
 			t.Run(name+"/"+b.name, func(t *testing.T) {
+				slowest := s.pinging()
 				r := s.run(b.skill, b.script, b.args)
+				if took := slowest(); took > pingBound {
+					t.Errorf("a ping took %v while the bomb ran", took)
+				} else {
+					t.Logf("slowest ping %v", took)
+				}
 				if r.Error != "" {
 					t.Fatal(r.Error)
 				}
@@ -110,6 +116,36 @@ func TestBombsEndInTimeNamedAndWithoutATrace(t *testing.T) {
 			})
 		}
 	}
+}
+
+// pingBound is far above what a quiet machine shows (50 ms is the promise
+// there): the tests share theirs with others.
+const pingBound = time.Second
+
+// pinging pings the server until the returned function is called, which gives
+// the longest time an answer took.
+func (s *server) pinging() func() time.Duration {
+	stop, out := make(chan struct{}), make(chan time.Duration)
+	go func() {
+		var longest time.Duration
+		for {
+			began := time.Now()
+			_, err := s.c.Call("ping", struct{}{}, 30*time.Second)
+			longest = max(longest, time.Since(began))
+			select {
+			case <-stop:
+				out <- longest
+				return
+			case <-time.After(20 * time.Millisecond): // a client's pace; nothing is waited for
+			}
+			if err != nil {
+				<-stop
+				out <- time.Hour
+				return
+			}
+		}
+	}()
+	return func() time.Duration { close(stop); return <-out }
 }
 
 // traces are what runs leave when they leave anything: directories, groups,
