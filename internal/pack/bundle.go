@@ -1,7 +1,9 @@
 package pack
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -183,6 +185,13 @@ func (b *bundle) randomAccess(i int) (io.ReaderAt, int64, func(), error) {
 	}
 	defer in.Close()
 	size := b.tree.Entries()[i].Size
+	start := make([]byte, min(4, size))
+	if _, err := io.ReadFull(in, start); err != nil {
+		return nil, 0, nil, err
+	}
+	if !beginsLikeZip(start) { // 64 MiB of something else need not be unpacked
+		return nil, 0, nil, errors.New("not a zip archive")
+	}
 	if r, ok := b.tree.(*archive.Reader); ok {
 		if section, ok := r.Section(i); ok {
 			_, err := io.Copy(io.Discard, in)
@@ -195,9 +204,14 @@ func (b *bundle) randomAccess(i int) (io.ReaderAt, int64, func(), error) {
 	}
 	// A spool file that cannot be closed is gone with the process.
 	release := func() { _ = spool.Close() }
-	if _, err := io.Copy(spool, in); err != nil {
+	if _, err := io.Copy(spool, io.MultiReader(bytes.NewReader(start), in)); err != nil {
 		release()
 		return nil, 0, nil, err
 	}
 	return spool, size, release, nil
+}
+
+// beginsLikeZip: an entry, or the end record of an archive without entries.
+func beginsLikeZip(start []byte) bool {
+	return string(start) == "PK\x03\x04" || string(start) == "PK\x05\x06"
 }
