@@ -128,6 +128,11 @@ func (im *Importer) again(ctx context.Context, l *store.Lock, r *record) (*sourc
 		return nil, nil, nil, im.burn(l, r, refuse(CodeCatalogChanged, "preview again", "the skills in %s changed since the preview", archive.Shown(r.Into)))
 	}
 	src, err := im.reopen(ctx, l, r)
+	if err == nil {
+		if err = im.identify(ctx, src); err != nil {
+			src.close()
+		}
+	}
 	if err != nil {
 		return nil, nil, nil, im.burn(l, r, refuse(CodeSourceChanged, "preview again", "the source cannot be read as it was previewed: %v", err))
 	}
@@ -159,7 +164,7 @@ func (im *Importer) reopen(ctx context.Context, l *store.Lock, r *record) (*sour
 	if err != nil {
 		return nil, err
 	}
-	src, err := im.readZip(ctx, f)
+	src, err := readZip(f)
 	if err != nil {
 		f.Close()
 		return nil, err

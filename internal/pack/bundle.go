@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -40,6 +41,10 @@ func newBundle(tree archive.Tree, s *store.Store) (*bundle, error) {
 	return b, nil
 }
 
+// mostSkipped is how many files and folders that belong to no skill are named;
+// a repository may have thousands.
+const mostSkipped = 100
+
 func (l *layout) refuseStrays(entries []archive.Entry) error {
 	for _, i := range l.others {
 		if p := entries[i].Problem; p != nil && p.UnsafeName() {
@@ -69,10 +74,14 @@ func (l *layout) divideOthers(entries []archive.Entry) (nested []int, skipped []
 			files[top]++
 		}
 	}
-	for top, n := range files {
+	for n, top := range slices.Sorted(maps.Keys(files)) {
+		if n == mostSkipped {
+			skipped = append(skipped, Skipped{"…", fmt.Sprintf("%d more files and folders belong to no skill", len(files)-n)})
+			break
+		}
 		reason := "belongs to no skill (no SKILL.md in its folder or at most two folders down from the root)"
 		if strings.HasSuffix(top, "/") {
-			reason = fmt.Sprintf("%d files in it belong to no skill (no SKILL.md at most two folders down)", n)
+			reason = fmt.Sprintf("%d files in it belong to no skill (no SKILL.md at most two folders down)", files[top])
 		}
 		skipped = append(skipped, Skipped{archive.Shown(top), reason})
 	}

@@ -38,7 +38,7 @@ func (im *Importer) fetchGitHub(ctx context.Context, unsafeSource string) (*sour
 	if err := f.downloadAll(ctx); err != nil {
 		return nil, err
 	}
-	src, err := f.pack(ctx)
+	src, err := f.pack()
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +248,7 @@ func (f *fetcher) download(ctx context.Context, i int) error {
 
 // pack makes one archive of what was downloaded. It is what is kept until the
 // import is applied, and its hash is what the token is bound to.
-func (f *fetcher) pack(ctx context.Context) (*source, error) {
+func (f *fetcher) pack() (*source, error) {
 	files := []archive.File{}
 	for i, at := range f.at {
 		e := &f.entries[i]
@@ -264,17 +264,12 @@ func (f *fetcher) pack(ctx context.Context) (*source, error) {
 		spool.Close()
 		return nil, err
 	}
-	src, err := f.im.readZip(ctx, spool.File)
+	src, err := readZip(spool.File)
 	if err != nil {
 		spool.Close()
 		return nil, err
 	}
-	info, err := spool.Stat()
-	if err != nil {
-		spool.Close()
-		return nil, err
-	}
-	src.spool, src.size = spool, info.Size()
+	src.spool = spool
 	src.tree = newFetchedTree(f.entries, src.tree)
 	return src, nil
 }

@@ -110,6 +110,10 @@ func (im *Importer) Preview(ctx context.Context, unsafeSource string) (*Preview,
 	if len(out.Candidates) == 0 {
 		return nil, noSkill(out.Skipped)
 	}
+	if err := im.identify(ctx, src); err != nil {
+		return nil, err
+	}
+	out.ArchiveSHA256 = src.sha256
 	return out, im.remember(ctx, src, out, revisionOf(installed))
 }
 
@@ -131,7 +135,7 @@ func (im *Importer) look(ctx context.Context, src *source, installed []Installed
 	if err != nil {
 		return nil, err
 	}
-	out := &Preview{Source: src.info, Into: im.Into, ArchiveSHA256: src.sha256, Candidates: []Candidate{}, Skipped: []Skipped{}}
+	out := &Preview{Source: src.info, Into: im.Into, Candidates: []Candidate{}, Skipped: []Skipped{}}
 	v := &viewer{im: im, installed: installed, text: MaxPreviewText, taken: map[string]bool{}}
 	var beyond []Skipped
 	err = b.parts(ctx, nil, func(p *part) error {

@@ -34,9 +34,10 @@ const (
 type source struct {
 	info    SourceInfo
 	tree    archive.Tree
-	sha256  string       // of the archive's bytes, "" for a folder
-	spool   *store.Spool // what was fetched, as an archive of size bytes; nil for what lies on disk
-	size    int64
+	archive io.ReaderAt  // the archive's bytes, nil for a folder
+	size    int64        // of archive
+	sha256  string       // of archive, once it was asked for
+	spool   *store.Spool // archive, when it was fetched
 	closers []func()
 }
 
@@ -64,7 +65,7 @@ func (im *Importer) openSource(ctx context.Context, unsafeSource string) (*sourc
 	case !info.Mode().IsRegular():
 		return nil, refuse(CodeSource, "give a .zip or .skill file, a folder, or https://github.com/owner/repo", "%s is neither a file nor a folder", archive.Shown(name))
 	}
-	return im.openZip(ctx, name)
+	return openZip(name)
 }
 
 func isAddress(s string) bool { return strings.Contains(s, "://") }
@@ -82,15 +83,15 @@ func openFolder(name string) (*source, error) {
 	return &source{info: SourceInfo{Kind: KindFolder, URL: name}, tree: tree, closers: []func(){func() { root.Close() }}}, nil
 }
 
-// openZip opens and checks an archive on disk, then hashes its bytes. The file
-// stays open, so all that is read of it later is of this same file.
-func (im *Importer) openZip(ctx context.Context, name string) (*source, error) {
+// openZip opens and checks an archive on disk. The file stays open, so all that
+// is read of it later is of this same file.
+func openZip(name string) (*source, error) {
 	// O_NONBLOCK: a FIFO put in place of the file must not hang the command.
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, &Refusal{Code: CodeSource, Message: fmt.Sprintf("open the source: %v", err), Err: err}
 	}
-	src, err := im.readZip(ctx, f)
+	src, err := readZip(f)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -99,7 +100,7 @@ func (im *Importer) openZip(ctx context.Context, name string) (*source, error) {
 	return src, nil
 }
 
-func (im *Importer) readZip(ctx context.Context, f *os.File) (*source, error) {
+func readZip(f *os.File) (*source, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -108,11 +109,21 @@ func (im *Importer) readZip(ctx context.Context, f *os.File) (*source, error) {
 	if err != nil {
 		return nil, refuseArchive(err)
 	}
-	sum, err := im.hashFile(ctx, io.NewSectionReader(f, 0, info.Size()), info.Size())
-	if err != nil {
-		return nil, fmt.Errorf("read the source: %w", err)
+	return &source{tree: r, archive: f, size: info.Size(), closers: []func(){func() { f.Close() }}}, nil
+}
+
+// identify hashes the bytes of an archive. It comes last: what is refused
+// before costs less.
+func (im *Importer) identify(ctx context.Context, s *source) error {
+	if s.archive == nil {
+		return nil
 	}
-	return &source{tree: r, sha256: sum, closers: []func(){func() { f.Close() }}}, nil
+	sum, err := im.hashFile(ctx, io.NewSectionReader(s.archive, 0, s.size), s.size)
+	if err != nil {
+		return fmt.Errorf("read the source: %w", err)
+	}
+	s.sha256 = sum
+	return nil
 }
 
 func (im *Importer) hashFile(ctx context.Context, r io.Reader, size int64) (string, error) {

@@ -106,8 +106,12 @@ func TestB9SixteenThousandFiles(t *testing.T) {
 
 func TestB11FileAndSkillSize(t *testing.T) {
 	zeros := make([]byte, MaxFileBytes+1)
+	packed := map[int][]byte{}
 	file := func(folder, name string, n int) e {
-		return e{Name: folder + "/" + name, Data: zeros[:n], Deflate: true}
+		if packed[n] == nil {
+			packed[n] = ziptest.Pack(zeros[:n])
+		}
+		return e{Name: folder + "/" + name, Data: zeros[:n], Packed: packed[n]}
 	}
 	b := newBench(t)
 	p := b.preview(append(append(skillAt("a", "a"), file("a", "f", MaxFileBytes)), append(skillAt("b", "b"), file("b", "f", MaxFileBytes+1))...)...)
