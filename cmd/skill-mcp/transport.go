@@ -30,7 +30,7 @@ func transport(ctx context.Context, cfg config.Front, server *mcpserver.Server, 
 	}
 	fmt.Fprintf(os.Stderr, "skill-mcp: serving http://%s/mcp\n", ln.Addr())
 	h := httpserve.New(server.Dispatcher(), ln.Addr(), httpserve.Options{
-		Token: cfg.HTTP.Token, Hosts: append(cfg.HTTP.Addresses, cfg.HTTP.Allowed...),
+		Token: cfg.HTTP.Token, Hosts: cfg.HTTP.Addresses, Origins: cfg.HTTP.Allowed,
 		Idle: time.Duration(cfg.HTTP.IdleSecs) * time.Second, Now: now,
 	})
 	if err := h.Serve(ctx, ln); errors.Is(err, httpserve.ErrForced) {

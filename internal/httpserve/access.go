@@ -72,12 +72,12 @@ func (a access) friendly(origin, host string) bool {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return false
 	}
+	name := u.Hostname()
 	for _, known := range a.origins {
-		if strings.EqualFold(strings.TrimSuffix(known, "/"), origin) {
+		if strings.EqualFold(strings.TrimSuffix(known, "/"), origin) || strings.EqualFold(known, name) {
 			return true
 		}
 	}
-	name := u.Hostname()
 	if a.loopback && isLoopbackName(name) {
 		return true
 	}

@@ -148,13 +148,14 @@ func TestHostAndOriginOfAServerOnANetwork(t *testing.T) {
 		{"a name that was given", "a.example:80", "", []string{"a.example"}, true},
 		{"a name that was not", "b.example", "", []string{"a.example"}, false},
 		{"an origin that was given", "a.example", "https://app.example:8443", nil, true},
+		{"a host given for all its origins", "a.example", "http://other.example:81", nil, true},
 		{"its other port", "a.example", "https://app.example", nil, false},
 	} {
 		r, _ := http.NewRequest("POST", "http://"+tc.host+"/mcp", nil)
 		if tc.origin != "" {
 			r.Header.Set("Origin", tc.origin)
 		}
-		if no := (access{hosts: tc.hosts, origins: []string{"https://app.example:8443/"}}).check(r); (no == nil) != tc.ok {
+		if no := (access{hosts: tc.hosts, origins: []string{"https://app.example:8443/", "other.example"}}).check(r); (no == nil) != tc.ok {
 			t.Errorf("%s: %v", tc.name, no)
 		}
 	}

@@ -21,8 +21,8 @@ type Options struct {
 	// Hosts are further names the server is known by (Host, and the host of an
 	// Origin).
 	Hosts []string
-	// Origins are further origins whose pages may call, written as a browser
-	// sends them: "https://app.example:8443".
+	// Origins are further origins whose pages may call: as a browser sends them
+	// ("https://app.example:8443"), or a host name for all its schemes and ports.
 	Origins []string
 	// Idle is how long a session may go unused; 0 is 30 minutes.
 	Idle time.Duration
