@@ -191,12 +191,11 @@ func (c *child) clone(v viewOp, attr uint64) (int, error) {
 		return fd, nil
 	}
 	m = unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(c.files[v.Map-1])}
-	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &m); err != nil && v.Kind == "write" {
-		unix.Close(fd)
-		return -1, layered{report.UID, fmt.Errorf("map owners of %s: %w", v.Arg, err)}
+	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &m); err != nil {
+		// A file system that cannot be mapped stays as it is: the run then may
+		// what its modes let everybody. Its own uid is worth more than a write.
+		c.prove(report.NSMount, report.Enforced, "owners of "+path.Base(v.Arg)+" not mapped: "+errnoName(err), "")
 	}
-	// A tree to read stays as it is where its file system cannot be mapped: the
-	// run then reads what its modes let everybody read.
 	return fd, nil
 }
 

@@ -95,7 +95,7 @@ func (h *Host) attempt(s Spec, lacks map[report.Layer]lack, probe bool) (_ *Run,
 // birth makes a child that has done the steps which do not depend on what it
 // will run, and waits.
 func (h *Host) birth(s Spec, lacks map[report.Layer]lack, probe bool) (_ *Run, err error) {
-	r := &Run{host: h, spec: s, lacks: lacks, tmp: -1, sock: -1, pidfd: -1, childfd: -1, done: make(chan struct{})}
+	r := &Run{host: h, spec: s, lacks: lacks, tmp: -1, sock: -1, pidfd: -1, childfd: -1, initfd: -1, done: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			r.abandon()
@@ -310,6 +310,7 @@ func (r *Run) sender(kind byte, pid int) {
 		}
 	case recordInit:
 		r.init = pid
+		r.initfd, _ = unix.PidfdOpen(pid, 0)
 	}
 }
 
