@@ -35,9 +35,9 @@ func (s *served) scan(ctx context.Context) mcpserver.View {
 	opts := catalogOptions(s.cfg)
 	opts.Before = s.last
 	c := catalog.Scan(ctx, opts)
-	s.last = c
 	disabled := append([]string{}, s.cfg.Disabled...)
 	disabled = append(disabled, s.disabledByPolicy()...)
+	s.last = c
 	return mcpserver.View{Catalog: c, Disabled: disabled, MCP: newDependencies(c, disabled)}
 }
 

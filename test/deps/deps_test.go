@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -254,5 +255,116 @@ func TestConflictStopsThePreview(t *testing.T) {
 	}
 	if r := preview("MCP_SKILL_DISABLE=also"); r.IsError {
 		t.Errorf("after disabling one: %s", r.Text())
+	}
+}
+
+// The example skill answers from inside the fence, with the server it brings.
+func TestTheExampleSkill(t *testing.T) {
+	p := built(t)
+	root := t.TempDir()
+	if err := os.CopyFS(root, os.DirFS("../../examples/skills")); err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(root, "mcp-dependency/scripts/ask.mjs")
+	text, err := os.ReadFile(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	where, _ := json.Marshal(p.mcporter) // where npm put it here; people have it in the global place
+	text = bytes.Replace(text, []byte("process.env.MCPORTER ??"), append(where, []byte(" ??")...), 1)
+	if err := os.WriteFile(script, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	policy := filepath.Join(t.TempDir(), "policy.yaml")
+	rows := "name: example\nextends: standalone\nread:\n  - {path: " + filepath.Dir(filepath.Dir(filepath.Dir(p.mcporter))) +
+		", why: mcporter}\n  - {path: /usr/bin, why: the shell}\n  - {path: /bin, why: the shell}\n"
+	if err := os.WriteFile(policy, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{root, filepath.Dir(root)} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := mcpclient.Start(mcpclient.Options{Command: []string{p.server}, Env: environ(t, root, "MCP_SKILL_POLICY="+policy), Stderr: os.Stderr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(6 * time.Second)
+	if _, err := c.Initialize("2025-11-25", nil); err != nil {
+		t.Fatal(err)
+	}
+	call := map[string]any{"name": "mcp-dependency", "script": "scripts/ask.mjs", "args": []string{"Asia/Tokyo"}}
+	r, err := c.Tool("skill_run", call, 30*time.Second)
+	if err != nil || r.IsError {
+		t.Fatalf("preview: %v %s", err, r.Text())
+	}
+	var pv struct{ ConfirmToken string }
+	if err := json.Unmarshal([]byte(r.Text()), &pv); err != nil {
+		t.Fatal(err)
+	}
+	call["confirmToken"] = pv.ConfirmToken
+	if r, err = c.Tool("skill_run", call, 90*time.Second); err != nil || !strings.Contains(r.Text(), "Asia/Tokyo: ") {
+		t.Errorf("%v %s", err, r.Text())
+	}
+}
+
+// A policy that disables one of two disagreeing skills takes effect with SIGHUP.
+func TestDisablingTakesEffectWithSIGHUP(t *testing.T) {
+	p := built(t)
+	root := skill(t, stdioEntry("shared", "one", ""), "console.log('ran')")
+	other := skill(t, stdioEntry("shared", "two", ""), "")
+	if err := os.Rename(filepath.Join(other, "needs"), filepath.Join(root, "also")); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	policy := filepath.Join(dir, "policy.yaml")
+	write := func(more string) {
+		t.Helper()
+		if err := os.WriteFile(policy, []byte("name: two\nextends: standalone\n"+more), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, d := range []string{root, filepath.Dir(root), dir} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("")
+	changed := make(chan struct{}, 8)
+	c, err := mcpclient.Start(mcpclient.Options{
+		Command: []string{p.server}, Env: environ(t, root, "MCP_SKILL_POLICY="+policy), Stderr: os.Stderr,
+		OnMessage: func(m mcpclient.Message) any {
+			if strings.HasSuffix(m.Method, "list_changed") {
+				select {
+				case changed <- struct{}{}:
+				default:
+				}
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(6 * time.Second)
+	if _, err := c.Initialize("2025-11-25", nil); err != nil {
+		t.Fatal(err)
+	}
+	call := map[string]any{"name": "needs", "script": "run.mjs"}
+	if r, err := c.Tool("skill_run", call, 30*time.Second); err != nil || !r.IsError {
+		t.Fatalf("before: %v %s", err, r.Text())
+	}
+	write("disabledSkills: [also]\n")
+	if err := c.Process().Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-changed:
+	case <-time.After(10 * time.Second):
+		t.Fatal("no list_changed after SIGHUP")
+	}
+	if r, err := c.Tool("skill_run", call, 30*time.Second); err != nil || r.IsError {
+		t.Errorf("after: %v %s", err, r.Text())
 	}
 }
