@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -177,5 +178,16 @@ func TestNothingInTheWayIsReplaced(t *testing.T) {
 		if b.tree() != "x" || b.leftovers() != "" {
 			t.Errorf("%s: %s", name, b.tree())
 		}
+	}
+}
+
+func TestManyFaultsAreCounted(t *testing.T) {
+	entries := skillAt("bad", "bad")
+	for i := range 3000 {
+		entries = append(entries, e{Name: fmt.Sprintf("bad/%d", i), Mode: 0o120777}, e{Name: fmt.Sprintf("other%d/f", i)})
+	}
+	p := newBench(t).preview(entries...)
+	if n := len(p.at("bad").Diagnostics); n != mostFaults+1 || len(p.Skipped) != mostSkipped+1 {
+		t.Errorf("%d diagnostics, %d skipped", n, len(p.Skipped))
 	}
 }

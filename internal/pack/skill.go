@@ -31,6 +31,10 @@ type skill struct {
 	faults   []Diagnostic
 }
 
+// mostFaults is how many faults of one skill are named: a hostile one may have
+// 32,768, and a person reads the first few.
+const mostFaults = 50
+
 // gather makes a skill of the entries below root. Budgets are held against the
 // declared sizes: a declaration that is too small makes reading fail later.
 func gather(tree archive.Tree, l *layout, root string) *skill {
@@ -64,6 +68,9 @@ func gather(tree archive.Tree, l *layout, root string) *skill {
 	}
 	s.sort()
 	s.checkBudgets(total)
+	if more := len(s.faults) - mostFaults; more > 0 {
+		s.faults = append(s.faults[:mostFaults:mostFaults], errorf(CodeFileUnusable, "%d more faults of this kind", more))
+	}
 	s.noteDotfiles(entries, l, root)
 	return s
 }
