@@ -217,7 +217,7 @@ func TestProgressComesEverySecond(t *testing.T) {
 	var seen []wire.Progress
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	req := s.script("bash", "echo step one >&2; echo half >&1; read -t 2.2 <> <(:)")
+	req := s.script("bash", "echo step one >&2; echo half >&1; read -t 3.3 <> <(:)")
 	out, err := s.Run(ctx, req, nil, func(p wire.Progress) { seen = append(seen, p) })
 	if err != nil || len(seen) < 2 {
 		t.Fatalf("%v, %d of progress, %+v %s", err, len(seen), out.Result, out.Stderr)
