@@ -18,14 +18,17 @@ const ldCache = "/etc/ld.so.cache"
 // needed: names of users, names of hosts, the end of a thread.
 var loadedByName = []string{"libnss_files.so.2", "libnss_dns.so.2", "libresolv.so.2", "libgcc_s.so.1"}
 
-// libraries returns the files a program needs to start: its loader, its
-// libraries and theirs, each as looked up and as it really is. A static
-// program or one that cannot be read has none.
-func libraries(program string) []string {
+// libraries returns the files that a program and its extensions need to start:
+// the loader, their libraries and those of these, each as looked up and as it
+// really is. A static program or one that cannot be read has none.
+func libraries(program string, extensions []string) []string {
 	w := &walk{cache: readCache(), seen: map[string]bool{}}
 	w.file(program)
 	if len(w.out) == 0 {
 		return nil
+	}
+	for _, e := range extensions {
+		w.file(e)
 	}
 	for _, name := range loadedByName {
 		w.library(name, nil)

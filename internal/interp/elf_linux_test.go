@@ -21,7 +21,7 @@ func TestLibrariesAreWhatTheLoaderTakes(t *testing.T) {
 		if path, err = filepath.EvalSymlinks(path); err != nil {
 			t.Fatal(err)
 		}
-		got := libraries(path)
+		got := libraries(path, nil)
 		told, err := exec.Command("ldd", path).Output()
 		if err != nil {
 			t.Fatal(err)
@@ -54,10 +54,10 @@ func TestAStaticProgramNeedsNothing(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if got := libraries(bin); got != nil {
+	if got := libraries(bin, nil); got != nil {
 		t.Error(got)
 	}
-	if got := libraries("/etc/passwd"); got != nil {
+	if got := libraries("/etc/passwd", nil); got != nil {
 		t.Error(got)
 	}
 }

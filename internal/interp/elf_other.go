@@ -8,4 +8,4 @@ import "runtime"
 var ExeSuffix = map[string]string{"windows": ".exe"}[runtime.GOOS]
 
 // libraries is empty where no layer needs a list of files.
-func libraries(string) []string { return nil }
+func libraries(string, []string) []string { return nil }

@@ -107,7 +107,7 @@ func resolve(entry policy.Interpreter, path string) (fence.Program, error) {
 	if err != nil {
 		return fence.Program{}, err
 	}
-	p.Read = append(libraries(p.Path), prefixReads(entry.Name, p.Path)...)
+	p.Read = append(libraries(p.Path, extensions(entry.Name, p.Path)), prefixReads(entry.Name, p.Path)...)
 	for _, r := range entry.Read {
 		p.Read = append(p.Read, r.Path)
 	}
@@ -225,6 +225,16 @@ func firstNumber(s string) string {
 	}
 	end := start + len(s[start:]) - len(strings.TrimLeft(s[start:], digits+"."))
 	return strings.Trim(s[start:end], ".")
+}
+
+// extensions are the native modules in an interpreter's standard library, which
+// have libraries of their own (sqlite3 and ssl of Python).
+func extensions(name, program string) []string {
+	if name != "python3" {
+		return nil
+	}
+	found, _ := filepath.Glob(filepath.Join(filepath.Dir(filepath.Dir(program)), "lib/python3*/lib-dynload/*.so")) // only a malformed pattern fails
+	return found
 }
 
 // prefixReads gives what an interpreter loads from its installation prefix

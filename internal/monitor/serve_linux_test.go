@@ -226,3 +226,23 @@ func TestProgressComesEverySecond(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// TestOtherInterpretersRun needs nothing readable but what is computed for each.
+func TestOtherInterpretersRun(t *testing.T) {
+	users(t, func(t *testing.T, uid int) {
+		s := serve(t, options{uid: uid, boot: func(b *wire.Boot) {
+			b.Policy.Read = nil
+			b.Policy.Interpreters = append(b.Policy.Interpreters, policy.Interpreter{Name: "python3", Args: []string{"-I"}, MinVersion: "3", Why: "test"})
+		}})
+		for interpreter, c := range map[string]struct{ script, want string }{
+			"node":    {`console.log(new Intl.DateTimeFormat('de', {month: 'long', timeZone: 'Asia/Tokyo'}).format(0), require('crypto').randomBytes(2).length)`, "Januar 2"},
+			"bash":    {`declare -A m=([k]=v); echo "${m[k]} $(printf %03d 7) $0"`, "v 007 "},
+			"python3": {"import sys, json, hashlib, sqlite3, ssl, zlib, ctypes\nprint(json.dumps({'v': sys.version_info[0], 'a': sys.argv[1:]}), hashlib.sha256(b'').hexdigest()[:4])", `{"v": 3, "a": ["x"]} e3b0`},
+		} {
+			out := s.run(s.script(interpreter, c.script, "x"))
+			if !strings.HasPrefix(string(out.Stdout), c.want) || out.ExitCode == nil || *out.ExitCode != 0 {
+				t.Errorf("%s: %q %q %s", interpreter, out.Stdout, out.Stderr, out.Verdict)
+			}
+		}
+	})
+}
