@@ -40,6 +40,7 @@ Without a command it serves standard input and output, as clients expect.`,
 		}
 	}
 	add(groupServe, newServeCommand(), newClientsCommand(), newConfigCommand(), newVersionCommand())
+	add(groupLook, newListCommand(), newShowCommand(), newRunCommand())
 	add(groupTrust, newDoctorCommand(), newPolicyCommand())
 	add(groupPackages, newImportCommand(), newExportCommand(), newVerifyCommand(), newUninstallCommand(nil), newDepsCommand(), newConnectorCommand())
 	return root

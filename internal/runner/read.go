@@ -57,6 +57,9 @@ func (r *Runner) keep(k wire.Kind, payload []byte) {
 		to = &r.cur.out.Stderr
 	}
 	*to = append(*to, payload...)
+	if r.see != nil {
+		r.see(k, payload)
+	}
 }
 
 // take decodes a payload strictly and gives it to use under the lock.

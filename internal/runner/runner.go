@@ -56,6 +56,8 @@ type Runner struct {
 	err   error
 	asked chan answer // the Plan or Run that waits for its first answer
 	cur   *call       // the run in flight
+
+	see func(wire.Kind, []byte) // Watch; nil = nobody looks
 }
 
 // answer is one reply of the monitor, decoded.
@@ -88,6 +90,17 @@ func New(conn io.ReadWriteCloser) *Runner {
 
 // Close ends the wall: the monitor kills what runs and exits.
 func (r *Runner) Close() error { return r.closer.Close() }
+
+// Watch has every piece of a run's captured output shown to see as it comes,
+// for a person at a terminal; it is kept in the outcome all the same. see is
+// called from the reader and must not wait for this runner.
+//
+// Precondition: no run is in flight.
+func (r *Runner) Watch(see func(k wire.Kind, piece []byte)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.see = see
+}
 
 // Done is closed when the monitor is gone.
 func (r *Runner) Done() <-chan struct{} { return r.dead }

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"skill-mcp/internal/confirm"
+	"skill-mcp/internal/launch"
+	"skill-mcp/internal/mcpserver"
+	"skill-mcp/internal/report"
+	"skill-mcp/internal/runner"
+	"skill-mcp/internal/wire"
+)
+
+// runFlags are what the run command was told.
+type runFlags struct {
+	yes, preview, asJSON bool
+	digest               string
+}
+
+// newRunCommand runs one declared script for a person at a terminal.
+func newRunCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run SKILL SCRIPT [-- ARGS…]",
+		Short: "Run one declared script, after the same preview and inside the same fence",
+		Long: `Shows what would run, asks on the terminal, runs the script inside the fence and
+streams its output. Nothing runs without an answer: where there is no terminal,
+--yes approves only the bundle with the given digest, which --preview shows.
+
+Exit codes: the script's own; 124 when its time was over, 128 and the signal's
+number when a signal ended it; 1 refused or not approved; 2 a wrong command line.`,
+		Example: `  skill-mcp run pdf scripts/fill.js -- form.pdf
+  skill-mcp run pdf scripts/fill.js --preview --json
+  skill-mcp run pdf scripts/fill.js --yes --digest 3f5a… -- form.pdf`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			if f.yes && f.digest == "" {
+				return errors.New("--yes needs --digest: an approval without a look is bound to the bundle that was looked at")
+			}
+			return runScript(c, f, args[0], args[1], args[2:])
+		},
+	}
+	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask; needs --digest")
+	c.Flags().StringVar(&f.digest, "digest", "", "approve only the bundle with this `SHA256`")
+	c.Flags().BoolVar(&f.preview, "preview", false, "show what would run, and stop")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print the preview or the result as JSON, and do not stream")
+	return c
+}
+
+// session is a server of this process's own with one client: this command.
+type session struct {
+	server *mcpserver.Server
+	runner *runner.Runner
+	helper *os.Process
+}
+
+// open starts the helper as the server does and reads the skills.
+func openSession(ctx context.Context) (*session, error) {
+	cfg, boot, err := launch.Assemble(os.LookupEnv, launch.Options{})
+	if err != nil {
+		return nil, err
+	}
+	conn, helper, err := launch.StartMonitor(boot, os.Environ())
+	if err != nil {
+		return nil, withCode(exitProblem, err)
+	}
+	s := &session{runner: runner.New(conn), helper: helper}
+	key := make([]byte, 32)
+	rand.Read(key) // never fails: crypto/rand ends the process instead
+	gate, err := confirm.New(confirm.Config{Settings: confirm.Settings{Mode: confirm.AskUser, TTL: time.Hour}, Key: key})
+	if err != nil {
+		return nil, err
+	}
+	log := slog.New(slog.DiscardHandler)
+	s.server, err = mcpserver.New(mcpserver.Deps{Front: cfg, Runner: s.runner, Gate: gate, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	view := (&served{cfg: cfg, log: log}).scan(ctx)
+	s.server.Replace(view)
+	return s, nil
+}
+
+// close ends the helper, which ends what runs, and waits for it.
+func (s *session) close() {
+	s.runner.Close()
+	_, _ = s.helper.Wait()
+}
+
+// call calls skill_run and gives the text of its answer.
+func (s *session) call(ctx context.Context, arguments any) (text string, isError bool, err error) {
+	message, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+		"params": map[string]any{"name": "skill_run", "arguments": arguments},
+	})
+	if err != nil {
+		return "", false, err
+	}
+	raw, err := json.Marshal(s.server.HandleMessage(ctx, message))
+	if err != nil {
+		return "", false, err
+	}
+	var m struct {
+		Result struct {
+			Content []struct{ Text string }
+			IsError bool
+		}
+		Error *struct{ Message string }
+	}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return "", false, err
+	}
+	if m.Error != nil {
+		return "", false, errors.New(m.Error.Message)
+	}
+	for _, c := range m.Result.Content {
+		text += c.Text
+	}
+	return text, m.Result.IsError, nil
+}
+
+// previewed is the part of a preview that this command looks at.
+type previewed struct {
+	Preview struct {
+		WillRun json.RawMessage
+		Note    string
+	}
+	ConfirmToken string
+}
+
+// runScript previews, asks, runs.
+func runScript(c *cobra.Command, f runFlags, skill, script string, args []string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	s, err := openSession(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	call := map[string]any{"name": skill, "script": script, "args": args}
+	text, refused, err := s.call(ctx, call)
+	if err != nil || refused {
+		return withCode(exitProblem, errors.Join(err, plainError(text)))
+	}
+	var p previewed
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return err
+	}
+	if f.preview && f.asJSON {
+		_, err := fmt.Fprintf(c.OutOrStdout(), "%s\n", p.Preview.WillRun)
+		return err
+	}
+	if err := showWillRun(c.ErrOrStderr(), p); err != nil || f.preview {
+		return err
+	}
+	if err := approve(c, f, p); err != nil {
+		return err
+	}
+	call["confirmToken"] = p.ConfirmToken
+	if !f.asJSON {
+		s.runner.Watch(func(k wire.Kind, piece []byte) {
+			if k == wire.KindStdout {
+				c.OutOrStdout().Write(piece)
+			} else {
+				c.ErrOrStderr().Write(piece)
+			}
+		})
+	}
+	text, refused, err = s.call(ctx, call)
+	if err != nil || refused {
+		return withCode(exitProblem, errors.Join(err, plainError(text)))
+	}
+	return finish(c, f, text)
+}
+
+// plainError is a refusal of the server as an error; blank text is none.
+func plainError(text string) error {
+	if text == "" {
+		return nil
+	}
+	return errors.New(strings.ReplaceAll(text, "\n\n", "\n"))
+}
+
+// showWillRun prints what would run, for a person.
+func showWillRun(w io.Writer, p previewed) error {
+	var will struct {
+		Skill, Interpreter, Cwd, Digest string
+		Argv, EnvNames, EnvNotSet       []string
+		TimeoutMs                       int64
+		EnvWarning                      string
+		Fence                           report.Fence
+	}
+	if err := json.Unmarshal(p.Preview.WillRun, &will); err != nil {
+		return err
+	}
+	rows := [][]string{
+		{"skill", will.Skill}, {"runs", will.Interpreter + " " + quoteAll(will.Argv)}, {"in", will.Cwd},
+		{"time limit", fmt.Sprintf("%g s", float64(will.TimeoutMs)/1000)},
+		{"variables", strings.Join(will.EnvNames, " ")}, {"network", will.Fence.Network}, {"digest", will.Digest},
+	}
+	if len(will.EnvNotSet) > 0 {
+		rows = append(rows, []string{"not set", strings.Join(will.EnvNotSet, " ")})
+	}
+	if will.EnvWarning != "" {
+		rows = append(rows, []string{"warning", will.EnvWarning})
+	}
+	for _, l := range will.Fence.Layers {
+		if l.Got != report.Enforced && l.Got != report.NotAsked {
+			rows = append(rows, []string{"missing", strings.TrimSpace(string(l.Layer) + ": " + l.Reason)})
+		}
+	}
+	newPrinter(w).table([]string{"what", "value"}, rows)
+	return nil
+}
+
+// quoteAll shows an argument list so that its borders can be seen.
+func quoteAll(argv []string) string {
+	out := make([]string, len(argv))
+	for i, a := range argv {
+		if a == "" || strings.ContainsFunc(a, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"'$\`+"`", r) }) {
+			a = fmt.Sprintf("%q", a)
+		}
+		out[i] = a
+	}
+	return strings.Join(out, " ")
+}
+
+// approve asks the person, or compares the digest that was given.
+func approve(c *cobra.Command, f runFlags, p previewed) error {
+	var will struct{ Digest string }
+	if err := json.Unmarshal(p.Preview.WillRun, &will); err != nil {
+		return err
+	}
+	if f.digest != "" && f.digest != will.Digest {
+		return withCode(exitProblem, fmt.Errorf("not run: the bundle's digest is %s, not %s", will.Digest, f.digest))
+	}
+	if f.yes {
+		return nil
+	}
+	in, ok := c.InOrStdin().(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) {
+		return withCode(exitProblem, fmt.Errorf("not run: there is no terminal to ask on; --yes --digest %s approves this bundle", will.Digest))
+	}
+	fmt.Fprint(c.ErrOrStderr(), "Run it? [y/N] ")
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if a := strings.ToLower(strings.TrimSpace(line)); err != nil || (a != "y" && a != "yes") {
+		return withCode(exitProblem, errors.New("not run: not approved"))
+	}
+	return nil
+}
+
+// exitTimeout is what timeout(1) exits with.
+const exitTimeout = 124
+
+// finish prints what is left to say and ends with the script's code.
+func finish(c *cobra.Command, f runFlags, text string) error {
+	var r struct {
+		ExitCode    *int
+		Signal      *string
+		TimedOut    bool
+		TimeoutMs   int64
+		Verdict     report.Verdict
+		NetworkNote string
+		Truncated   struct{ Stdout, Stderr bool }
+	}
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return err
+	}
+	if f.asJSON {
+		fmt.Fprintln(c.OutOrStdout(), text)
+	} else {
+		if r.Truncated.Stdout || r.Truncated.Stderr {
+			fmt.Fprintln(c.ErrOrStderr(), "skill-mcp: output was cut at 1 MiB per stream")
+		}
+		if r.Verdict != report.Exited {
+			fmt.Fprintln(c.ErrOrStderr(), "skill-mcp: the run ended by", r.Verdict)
+		}
+		if r.NetworkNote != "" {
+			fmt.Fprintln(c.ErrOrStderr(), "skill-mcp:", r.NetworkNote)
+		}
+	}
+	switch {
+	case r.TimedOut:
+		return withCode(exitTimeout, nil)
+	case r.ExitCode != nil:
+		return withCode(*r.ExitCode, nil)
+	case r.Signal != nil:
+		return withCode(128+signalNumber(*r.Signal), nil)
+	}
+	return withCode(exitProblem, nil)
+}
