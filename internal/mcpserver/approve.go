@@ -7,6 +7,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"skill-mcp/internal/audit"
 	"skill-mcp/internal/confirm"
 	"skill-mcp/internal/rpc"
 )
@@ -25,26 +26,30 @@ func (s *Server) approve(ctx context.Context, r mcp.CallToolRequest, in runInput
 	// A client of which nothing is known is not asked: it might never answer.
 	rail := s.deps.Gate.Settings().Rail(call.Elicitation() == rpc.Declared)
 	unanswered := rail == confirm.RailPrompt && in.token != "" && s.deps.Gate.AfterPrompt(in.token)
-	if rail == confirm.RailPrompt && !unanswered {
+	if p.rail = audit.Token; rail == confirm.RailPrompt && !unanswered {
+		p.rail = audit.Prompt
 		answer := server.ElicitationResponse(r.Params.InputResponses, confirmationKey)
 		_, answered := r.Params.InputResponses[confirmationKey]
 		switch {
 		case !answered:
+			s.note(p, audit.Entry{Event: audit.Preview})
 			return s.ask(p)
 		case answer == nil || answer.Action != rpc.ActionUnanswered || call.Modern():
 			return s.answered(r.Params.RequestState, answer, p)
 		}
 		// Nobody answered in time: the form with a token, if it is allowed.
-		unanswered, in.token = true, ""
+		unanswered, in.token, p.rail = true, "", audit.Token
 	}
 	if unanswered {
 		rail = s.deps.Gate.Settings().Fallback()
 	}
 	if rail != confirm.RailToken {
+		s.note(p, audit.Entry{Event: audit.Refusal, Reason: "confirmation-unsupported"})
 		reply, err := s.deps.Gate.Settings().Refused(p.call.Action)
 		return confirm.Approval{}, gateResult(reply), err
 	}
 	if in.token == "" {
+		s.note(p, audit.Entry{Event: audit.Preview})
 		reply, err := s.deps.Gate.Required(p.call, p.preview(), unanswered)
 		return confirm.Approval{}, gateResult(reply), err
 	}
@@ -83,6 +88,7 @@ func (s *Server) answered(rawState string, answer *mcp.ElicitationResult, p *pla
 		return confirm.Approval{}, nil, err
 	}
 	if yes && err != nil {
+		s.note(p, audit.Entry{Event: audit.Preview})
 		return s.ask(p) // the answer was for something else, or too old
 	}
 	if yes {
@@ -96,6 +102,7 @@ func (s *Server) answered(rawState string, answer *mcp.ElicitationResult, p *pla
 			}
 		}
 	}
+	s.note(p, audit.Entry{Event: audit.Refusal, Reason: "declined"})
 	reply, err := confirm.Declined(p.call.Action)
 	return confirm.Approval{}, gateResult(reply), err
 }
@@ -107,6 +114,7 @@ func (s *Server) rejected(err error, p *planned, unanswered bool) (*mcp.CallTool
 	if !ok {
 		return nil, errors.Join(errStore, err)
 	}
+	s.note(p, audit.Entry{Event: audit.Refusal, Reason: string(code)})
 	reply, err := s.deps.Gate.Rejected(code, p.call, p.preview(), unanswered)
 	if err != nil {
 		return nil, err

@@ -41,6 +41,7 @@ type planned struct {
 	config []byte
 	will   willRun
 	call   confirm.Call
+	rail   string // how it is approved, for the audit
 }
 
 // plan makes every check of a call that does not need a person, in the order

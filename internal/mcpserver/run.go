@@ -9,6 +9,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"skill-mcp/internal/audit"
 	"skill-mcp/internal/confirm"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
@@ -51,6 +52,7 @@ func (s *Server) handleRun(ctx context.Context, r mcp.CallToolRequest) (*mcp.Cal
 	}
 	p, err := s.plan(ctx, s.now(), in)
 	if err != nil {
+		s.noteRefused(in, err)
 		return failed(err), nil
 	}
 	approval, answer, err := s.approve(ctx, r, in, p)
@@ -70,6 +72,7 @@ func (s *Server) execute(ctx context.Context, p *planned, a confirm.Approval) (*
 	case s.running <- struct{}{}:
 		defer func() { <-s.running }()
 	default:
+		s.note(p, audit.Entry{Event: audit.Refusal, Reason: wire.CodeBusy})
 		return failed(runner.Busy()), nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -77,6 +80,9 @@ func (s *Server) execute(ctx context.Context, p *planned, a confirm.Approval) (*
 	}
 	if err := s.deps.Gate.Spend(a); err != nil {
 		return s.rejected(err, p, false)
+	}
+	if err := s.noteApproval(p); err != nil {
+		return failed(err), nil
 	}
 	call := rpc.FromContext(ctx)
 	call.Log(mcp.LoggingLevelInfo, "skill-mcp", map[string]any{"event": "run", "skill": p.skill.Name, "script": p.script.Path})
@@ -92,8 +98,10 @@ func (s *Server) execute(ctx context.Context, p *planned, a confirm.Approval) (*
 	})
 	stop()
 	if err != nil {
+		s.note(p, audit.Entry{Event: audit.Refusal, Reason: redact(err.Error())})
 		return failed(err), nil
 	}
+	s.noteRun(p, out)
 	call.Log(mcp.LoggingLevelInfo, "skill-mcp", map[string]any{
 		"event": "ran", "skill": p.skill.Name, "script": p.script.Path, "verdict": out.Verdict, "durationMs": out.DurationMs,
 	})

@@ -1,11 +1,15 @@
 package mcpserver
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"skill-mcp/internal/audit"
 	"skill-mcp/internal/catalog"
 	"skill-mcp/internal/report"
 )
@@ -168,3 +172,45 @@ func TestDependenciesReachTheRun(t *testing.T) {
 	}
 	has(t, r.text(), "db is declared twice", "MCP_SKILL_DISABLE")
 }
+
+func TestTheAuditHasEveryStepAndNoValue(t *testing.T) {
+	var lines bytes.Buffer
+	b := newBench(t, nil)
+	b.deps.Audit = audit.New(&lines)
+	c := b.legacy(t, "{}")
+	secret := `{"name":"demo","script":"scripts/b.js","args":["hunter2"]}`
+	c.tool(toolRun, `{"name":"demo","script":"none.js"}`)
+	tok := tokenOf(t, c.tool(toolRun, secret))
+	c.tool(toolRun, withToken(secret, "wrong"))
+	c.tool(toolRun, withToken(secret, tok))
+	c.tool(toolRun, withToken(secret, tok))
+	p := b.legacy(t, `{"elicitation":{}}`)
+	p.answer = func(string, json.RawMessage) string { return decline }
+	p.tool(toolRun, secret)
+	var got []string
+	for _, line := range strings.Split(strings.TrimSpace(lines.String()), "\n") {
+		var e audit.Entry
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, strings.Join([]string{e.Event, e.Rail, e.Verdict}, " "))
+	}
+	want := "refusal  ,preview token ,refusal token ,approval token ,run token exited,refusal token ,preview prompt ,refusal prompt "
+	if strings.Join(got, ",") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, ","), want)
+	}
+	for _, no := range []string{"hunter2", tok, "out\\n"} {
+		if strings.Contains(lines.String(), no) {
+			t.Errorf("%q is in the audit", no)
+		}
+	}
+	b.deps.Audit = audit.New(failingWriter{})
+	r := c.tool(toolRun, withToken(secret, tokenOf(t, c.tool(toolRun, secret))))
+	if !r.IsError || len(b.wall.ran()) != 1 {
+		t.Errorf("it ran without a record: %s", r.text())
+	}
+}
+
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }

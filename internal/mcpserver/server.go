@@ -12,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"skill-mcp/internal/audit"
 	"skill-mcp/internal/config"
 	"skill-mcp/internal/confirm"
 	"skill-mcp/internal/rpc"
@@ -32,13 +33,14 @@ type Runner interface {
 	Run(ctx context.Context, req wire.Request, config []byte, progress func(wire.Progress)) (runner.Outcome, error)
 }
 
-// Deps is what a server is made of. Log may be nil.
+// Deps is what a server is made of. Log and Audit may be nil.
 type Deps struct {
 	Front  config.Front // the owner's configuration
 	View   View         // what is served at first; without a catalog, what the first Replace brings
 	Runner Runner
 	Gate   *confirm.Gate
 	Log    *slog.Logger
+	Audit  *audit.Log
 }
 
 // Server is the MCP surface. Safe for concurrent use.
