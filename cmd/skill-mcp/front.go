@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"skill-mcp/internal/audit"
 	"skill-mcp/internal/config"
 	"skill-mcp/internal/confirm"
 	"skill-mcp/internal/frontlock"
@@ -45,7 +46,7 @@ func serveFront(cfg config.Front, conn io.ReadWriteCloser) int {
 	}
 	run := runner.New(conn)
 	defer run.Close()
-	server, err := mcpserver.New(mcpserver.Deps{Front: cfg, Runner: run, Gate: gate, Log: log})
+	server, err := mcpserver.New(mcpserver.Deps{Front: cfg, Runner: run, Gate: gate, Log: log, Audit: trail(cfg)})
 	if err != nil {
 		return exitCode(err)
 	}
@@ -56,6 +57,14 @@ func serveFront(cfg config.Front, conn io.ReadWriteCloser) int {
 		return exitProblem
 	}
 	return exitCode(err)
+}
+
+// trail is the owner's audit, in the file that launch opened; nil without one.
+func trail(cfg config.Front) *audit.Log {
+	if cfg.AuditFD == 0 {
+		return nil
+	}
+	return audit.New(os.NewFile(uintptr(cfg.AuditFD), cfg.AuditPath))
 }
 
 // banner tells a person who looks at the log what this is.
