@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -128,6 +129,49 @@ func TestModeDeclaredReachesTheListedHostOnly(t *testing.T) {
 			t.Errorf("a skill that declares no host: %q in mode %s", none.Stdout, none.Fence.Network)
 		}
 	})
+}
+
+// TestDeclaredRunsLeaveNothing: neither a process nor a descriptor of a
+// device or of a socket stays, also of a run that was ended.
+func TestDeclaredRunsLeaveNothing(t *testing.T) {
+	users(t, func(t *testing.T, uid int) {
+		s := serve(t, options{uid: uid, boot: declared(t, nil)})
+		req := s.script("true", "")
+		req.Hosts = []string{"listed.test"}
+		for _, i := range []string{"node", "bash", "true"} { // also waits for every question for a version
+			s.run(s.script(i, ""))
+		}
+		before := tracesOf(s.cmd.Process.Pid)
+		const runs = 25
+		for range runs {
+			if out := s.run(req); out.Verdict != report.Exited || len(out.Evidence.Leftovers)+len(out.Evidence.Survivors) > 0 {
+				t.Fatalf("%+v", out.Result)
+			}
+		}
+		// The fence keeps children ready, so their number is not compared.
+		if left := egressProcesses(s.cmd.Process.Pid); left != 0 {
+			t.Errorf("%d egress processes are left", left)
+		}
+		if after := tracesOf(s.cmd.Process.Pid); after.fds >= before.fds+runs || after.mounts > before.mounts {
+			t.Errorf("before %+v, after %+v", before, after)
+		}
+	})
+}
+
+// egressProcesses counts those that a process has started and not reaped.
+func egressProcesses(pid int) int {
+	n := 0
+	lists, _ := filepath.Glob("/proc/" + itoa(pid) + "/task/*/children")
+	for _, list := range lists {
+		text, _ := os.ReadFile(list)
+		for child := range strings.FieldsSeq(string(text)) {
+			// A process that ended and was not reaped still has its name.
+			if name, _ := os.ReadFile("/proc/" + child + "/comm"); strings.HasPrefix(string(name), "skill-egress") {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // TestModeDeclaredWithoutANamespace is kept by a proxy on one port.
