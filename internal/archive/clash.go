@@ -23,7 +23,12 @@ func MarkClashes(entries []Entry) {
 		}
 		sorted = append(sorted, keyed{sortKey(entries[i].Name), i})
 	}
-	slices.SortStableFunc(sorted, func(a, b keyed) int { return strings.Compare(a.key, b.key) })
+	slices.SortFunc(sorted, func(a, b keyed) int {
+		if c := strings.Compare(a.key, b.key); c != 0 {
+			return c
+		}
+		return a.index - b.index
+	})
 	for k := 1; k < len(sorted); k++ {
 		a, b := &entries[sorted[k-1].index], &entries[sorted[k].index]
 		if why := clash(sorted[k-1].key, sorted[k].key, a, b); why != "" {
@@ -39,7 +44,11 @@ type keyed struct {
 
 // sortKey is Key with the separator below every character of a name.
 func sortKey(name string) string {
-	b := []byte(Key(name))
+	key := Key(name)
+	if !strings.Contains(key, "/") {
+		return key
+	}
+	b := []byte(key)
 	for i, c := range b {
 		if c == '/' {
 			b[i] = 0
