@@ -90,7 +90,15 @@ func spelledApart(a, b string) bool {
 	n = strings.LastIndexByte(a[:n], '/') + 1
 	headA, _, _ := strings.Cut(a[n:], "/")
 	headB, _, _ := strings.Cut(b[n:], "/")
-	return headA != headB && Key(headA) == Key(headB)
+	return headA != headB && sameKey(headA, headB)
+}
+
+// sameKey stops at the first difference where it can: neighbours mostly differ.
+func sameKey(a, b string) bool {
+	if isASCII(a) && isASCII(b) {
+		return strings.EqualFold(a, b)
+	}
+	return Key(a) == Key(b)
 }
 
 func markBoth(a, b *Entry, why string) {
