@@ -6,7 +6,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { SkillsClient } from '@modelcontextprotocol/client/ext/skills';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { exchange, transport } from './exchange.mjs';
-import { assert, check, environment, equal, finish, makeSkills } from './lib.mjs';
+import { assert, check, environment, equal, finish, listening, makeSkills } from './lib.mjs';
 
 // A schema that takes any result: these tests look at it themselves.
 const any = { '~standard': { version: 1, vendor: 'clients', validate: (value) => ({ value }) } };
@@ -15,10 +15,10 @@ function adapterFor(name, mode, modern) {
   return {
     name: `client 2.4.0 ${name}`,
     modern,
-    async connect({ command, env, elicit, capabilities }) {
+    async connect({ command, env, elicit, changed, capabilities }) {
       const client = new Client({ name: 'clients', version: '1' }, {
         capabilities: capabilities ?? (elicit ? { elicitation: {} } : {}),
-        ...(mode ? { versionNegotiation: { mode } } : {}),
+        ...(mode ? { versionNegotiation: { mode } } : {}), ...listening(changed),
       });
       if (elicit) client.setRequestHandler('elicitation/create', (request) => elicit(request.params.message));
       const stdio = new StdioClientTransport({ command: command[0], args: command.slice(1), env, stderr: 'inherit' });

@@ -5,10 +5,13 @@
 //   modern               it speaks revision 2026-07-28
 //   connect(options)     -> a connection; options: { command, env, elicit, capabilities }
 //                           elicit(message) answers a prompt
+//                           changed() is told that the list of prompts has changed
 //   connection.call(name, args, { onprogress, signal, timeout })
 //   connection.request(method, params)
 //   connection.pid, connection.close()
 import { randomUUID } from 'node:crypto';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { assert, body, check, environment, equal, processesWith, until, withDeadline } from './lib.mjs';
 
 const accept = () => ({ action: 'accept', content: { confirmed: true } });
@@ -43,6 +46,8 @@ export async function exchange(adapter, command, skills) {
   await cancelsWaiting(adapter, { command, env });
   await neverAnswers(adapter, { command, env: { ...env, MCP_CONFIRM_WAIT_SECONDS: '2' } });
   await check(`${adapter.name}: a signal ends the server and its run`, () => signalled(adapter, { command, env, elicit: accept }));
+  await reloads(adapter, { command, env }, skills, 'SIGHUP', (c) => process.kill(c.pid, 'SIGHUP'));
+  await reloads(adapter, { command, env: { ...env, MCP_SKILL_WATCH: '1' } }, skills, 'the watch', () => {});
   await check(`${adapter.name}: leaves no server behind`, () => leavesNothing(adapter, { command, env }));
 }
 
@@ -188,6 +193,33 @@ async function signalled(adapter, options) {
   const took = performance.now() - began;
   assert(took < 5000, `the end took ${took} ms`);
   await c.close().catch(() => {});
+}
+
+// A skill that is added and removed while the server runs is seen, and a client
+// that wants to know is told.
+async function reloads(adapter, options, skills, how, nudge) {
+  await check(`${adapter.name}: sees a skill come and go by ${how}`, async () => {
+    let told = 0;
+    await using(adapter, { ...options, changed: () => { told++; } }, async (c) => {
+      const names = async () => body(await c.call('skill_list', {})).skills.map((s) => s.name);
+      equal(await names(), ['talker'], 'the skills before');
+      const dir = join(skills.dir, 'guest');
+      try {
+        mkdirSync(dir);
+        writeFileSync(join(dir, 'SKILL.md'), '---\nname: guest\ndescription: Comes and goes.\n---\nHello.\n');
+        nudge(c);
+        await until(async () => (await names()).includes('guest'), 15_000, 'the new skill');
+        await until(() => told > 0, 10_000, 'the word of it');
+        const before = told;
+        rmSync(dir, { recursive: true });
+        nudge(c);
+        await until(async () => !(await names()).includes('guest'), 15_000, 'the end of the skill');
+        await until(() => told > before, 10_000, 'the word of its end');
+      } finally {
+        rmSync(dir, { recursive: true, force: true });
+      }
+    });
+  });
 }
 
 async function leavesNothing(adapter, options) {

@@ -7,7 +7,7 @@ import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotoc
 import { ElicitRequestSchema, ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from '@modelcontextprotocol/client';
 import { exchange, transport } from './exchange.mjs';
-import { assert, body, check, environment, equal, finish, makeSkills, processesWith, until, withDeadline } from './lib.mjs';
+import { assert, body, check, environment, equal, finish, listening, makeSkills, processesWith, until, withDeadline } from './lib.mjs';
 
 const any = { '~standard': { version: 1, vendor: 'clients', validate: (value) => ({ value }) } };
 
@@ -32,8 +32,10 @@ async function serve(command, env) {
   };
 }
 
-async function connect1(url, { elicit, capabilities }) {
-  const client = new Client1({ name: 'clients', version: '1' }, { capabilities: capabilities ?? (elicit ? { elicitation: {} } : {}) });
+async function connect1(url, { elicit, changed, capabilities }) {
+  const client = new Client1({ name: 'clients', version: '1' }, {
+    capabilities: capabilities ?? (elicit ? { elicitation: {} } : {}), ...listening(changed),
+  });
   if (elicit) client.setRequestHandler(ElicitRequestSchema, (request) => elicit(request.params.message));
   const way = new Transport1(url);
   await client.connect(way);
@@ -47,9 +49,10 @@ async function connect1(url, { elicit, capabilities }) {
   };
 }
 
-const connect2 = (mode) => async (url, { elicit, capabilities }) => {
+const connect2 = (mode) => async (url, { elicit, changed, capabilities }) => {
   const client = new Client2({ name: 'clients', version: '1' }, {
     capabilities: capabilities ?? (elicit ? { elicitation: {} } : {}), ...(mode ? { versionNegotiation: { mode } } : {}),
+    ...listening(changed),
   });
   if (elicit) client.setRequestHandler('elicitation/create', (request) => elicit(request.params.message));
   await client.connect(new Transport2(url));

@@ -108,6 +108,11 @@ export function body(result) {
   return JSON.parse(result.content[0].text);
 }
 
+/** The client option that has changed() called, for either official client. */
+export function listening(changed) {
+  return changed ? { listChanged: { prompts: { autoRefresh: false, debounceMs: 0, onChanged: () => changed() } } } : {};
+}
+
 /** The environment a server is started with: what a host would give, and more. */
 export function environment(more) {
   const { PATH, HOME, LANG, GOCOVERDIR } = process.env;
