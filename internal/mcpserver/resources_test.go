@@ -81,6 +81,11 @@ func TestResources(t *testing.T) {
 	if n != 12 {
 		t.Errorf("%d resources", n)
 	}
+}
+
+func TestUnknownResourcesAreErrorsOfTheirEra(t *testing.T) {
+	b := newBench(t, func(_ *setup, c *shelf, _ *wall) { c.put("odd", "", "", nil) })
+	c := b.legacy(t, "{}")
 	for _, bad := range []string{"skill://odd/none", "skill://odd/../demo/SKILL.md", "skill://odd/%2e%2e/demo/SKILL.md", "skill://odd", "skill://none/SKILL.md", "file:///etc/passwd",
 		"skill://odd/a%2fb", "skill://odd/%zz", "skill:///SKILL.md", ""} {
 		q, _ := json.Marshal(bad)
