@@ -10,7 +10,7 @@ BUILD      := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 BINARIES   := skill-mcp skill-exec skill-egress
 FUZZTIME   ?= 30s
 SKILLS     ?=
-CASES      ?= $(firstword $(wildcard ../shared/cases test/cases))
+CASES      ?= $(wildcard ../shared/cases)
 
 .PHONY: all build run test unit cases lint cross tools fuzz bench soak clean
 
@@ -42,7 +42,7 @@ unit:
 	SKILL_MCP_REQUIRE_FENCE=1 SKILL_MCP_REQUIRE_NODE=1 $(GO) test -timeout 15m ./...
 
 cases: build
-	@if [ -z "$(CASES)" ]; then echo "cases: no folder of cases here (CASES=DIR names one)"; else test/cases $(CASES); fi
+	@if [ -z "$(CASES)" ]; then echo "cases: no folder of cases here (CASES=DIR names one)"; else test/run-cases $(CASES); fi
 
 test: tools build lint cross cases unit
 
