@@ -174,20 +174,31 @@ func (s *server) traces() []string {
 	return out
 }
 
-// children counts the processes below the monitor, zombies included.
+// spare is how many processes the monitor may keep for the next run: a child
+// that was born before it is asked for, and its namespaces' first process.
+const spare = 2
+
+// children counts the processes below the monitor, zombies included, that are
+// not spare.
 func (s *server) children() int {
 	list, err := filepath.Glob("/proc/[0-9]*/stat")
 	s.must(err)
-	n := 0
+	other, waiting := 0, 0
 	for _, p := range list {
 		text, _ := os.ReadFile(p)
 		_, after, _ := strings.Cut(string(text), ") ")
 		f := strings.Fields(after)
-		if len(f) > 1 && f[1] == fmt.Sprint(s.monitor) {
-			n++
+		if len(f) < 2 || f[1] != fmt.Sprint(s.monitor) {
+			continue
+		}
+		command, _ := os.ReadFile(filepath.Join(filepath.Dir(p), "cmdline"))
+		if f[0] == "S" && strings.HasPrefix(string(command), "skill-exec\x00child") {
+			waiting++
+		} else {
+			other++
 		}
 	}
-	return n
+	return other + max(0, waiting-spare)
 }
 
 // clean waits until nothing of a run is left, for as long as the background

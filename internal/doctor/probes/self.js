@@ -4,6 +4,7 @@ const fs = require('fs');
 
 const text = path => { try { return fs.readFileSync(path, 'utf8'); } catch (e) { return ''; } };
 const link = path => { try { return fs.readlinkSync(path); } catch (e) { return e.code; } };
+const id = name => (process[name] ? process[name]() : -1); // not on Windows
 const status = {};
 for (const line of text('/proc/self/status').split('\n')) {
   const at = line.indexOf(':');
@@ -35,7 +36,7 @@ try {
 } catch (e) { length = e.code; }
 
 console.log(JSON.stringify({
-  probe: 'self', pid: process.pid, ppid: process.ppid, uid: process.getuid(), gid: process.getgid(), groups: process.getgroups(),
+  probe: 'self', pid: process.pid, ppid: process.ppid, uid: id('getuid'), gid: id('getgid'), groups: process.getgroups ? process.getgroups() : [],
   cwd: process.cwd(), umask: process.umask(), pgrp: Number(stat[2]), session: Number(stat[3]), tty: Number(stat[4]),
   env: Object.keys(process.env).sort(), tmpdir: process.env.TMPDIR, home: process.env.HOME || '',
   status, limits, ns, fds, cgroup: text('/proc/self/cgroup').trim(), files: { count, stopped: files }, length,
