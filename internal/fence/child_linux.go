@@ -42,6 +42,8 @@ type child struct {
 	proofs []proof
 	tmp    int // descriptor of the run's /tmp, -1 = none
 	proc   int // its /proc, not attached yet, -1 = none
+	root   int // the new root, on top of the host's until mounts
+	shown  map[viewOp]bool
 	files  []int
 	baits  [3]int
 }

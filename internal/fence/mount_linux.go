@@ -19,38 +19,62 @@ const (
 	attrDev   = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC
 )
 
-// Step: mounts
-// Prevents: seeing any file the policy does not name, and changing the modes,
-// owners and times of those it does (Landlock stops neither).
+// Step: view
+// Prevents: nothing yet; it puts in place what every script of an interpreter
+// sees, so that mounts has only the skill's own to add.
 // Needs: Linux 5.12 and a mount namespace: root, or a user namespace.
-// Order: after network (the host's devices), before landlock: a process in a
-// Landlock domain cannot mount.
-// On failure: the layer is given up or the run aborted. Test: TestStep/mounts
-func (c *child) mounts() error {
+// Order: after pid_namespace, which makes its /proc; before go.
+// On failure: the layer is given up or the run aborted. Test: TestStep/view
+func (c *child) view() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
-	root, err := newMount("tmpfs", attrWrite, [][2]string{{"size", "1m"}, {"nr_inodes", "4096"}, {"mode", "0755"}})
-	if err != nil {
+	var err error
+	if c.root, err = newMount("tmpfs", attrWrite, [][2]string{{"size", "1m"}, {"nr_inodes", "4096"}, {"mode", "0755"}}); err != nil {
 		return err
 	}
-	defer unix.Close(root)
 	// On top of "/" there is always room; nothing of the host's tree is touched.
-	if err := unix.MoveMount(root, "", unix.AT_FDCWD, "/", unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+	if err := unix.MoveMount(c.root, "", unix.AT_FDCWD, "/", unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
 		return fmt.Errorf("attach new root: %w", err)
 	}
+	c.shown = map[viewOp]bool{}
+	return c.showAll()
+}
+
+// showAll makes the rows of the view that are not there yet, in order.
+func (c *child) showAll() error {
 	for _, v := range c.View {
-		if err := c.show(root, v); err != nil {
+		if c.shown[v] {
+			continue
+		}
+		c.shown[v] = true
+		if err := c.show(c.root, v); err != nil {
 			return fmt.Errorf("show %s %s: %w", v.Kind, v.Path, err)
 		}
 	}
-	ro := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
-	if err := unix.MountSetattr(root, "", unix.AT_EMPTY_PATH, &ro); err != nil {
-		return fmt.Errorf("make new root read-only: %w", err)
-	}
-	if err := pivot(root); err != nil {
+	return nil
+}
+
+// Step: mounts
+// Prevents: seeing any file the policy does not name, and changing the modes,
+// owners and times of those it does (Landlock stops neither).
+// Needs: what view needs.
+// Order: after go, which names the skill; before landlock: a process in a
+// Landlock domain cannot mount.
+// On failure: the layer is given up or the run aborted. Test: TestStep/mounts
+func (c *child) mounts() error {
+	if err := c.showAll(); err != nil {
 		return err
 	}
+	ro := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+	if err := unix.MountSetattr(c.root, "", unix.AT_EMPTY_PATH, &ro); err != nil {
+		return fmt.Errorf("make new root read-only: %w", err)
+	}
+	if err := pivot(c.root); err != nil {
+		return err
+	}
+	unix.Close(c.root)
+	var err error
 	c.tmp, err = unix.Open("/tmp", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -51,6 +52,10 @@ func (h *Host) prepare(r *Run, probe bool) error {
 		return setupError("prepare", "", err)
 	}
 	o.Cgroups = append(r.group.lines, " /"+r.name)
+	o.TmpBytes, o.TmpInodes = s.Limits.TmpBytes, s.Limits.TmpInodes
+	if r.waited && o.has(report.NSMount) {
+		o.View = h.base(s, o, r, "").view()
+	}
 	return nil
 }
 
@@ -60,7 +65,8 @@ func (h *Host) prepare(r *Run, probe bool) error {
 func (h *Host) complete(r *Run, s Spec) ([]int, error) {
 	r.spec = s
 	o := r.order
-	o.Cwd, o.TmpBytes, o.TmpInodes, o.Exec = s.SkillPath, s.Limits.TmpBytes, s.Limits.TmpInodes, s.Exec.Path
+	o.Cwd, o.Exec = s.SkillPath, s.Exec.Path
+	early := o.View
 	o.NetAny, o.ABI = o.Tun, h.abi
 	if !o.has(report.LandlockFS) && !o.has(report.LandlockNet) && !o.has(report.LandlockScope) {
 		o.ABI = 0
@@ -73,8 +79,18 @@ func (h *Host) complete(r *Run, s Spec) ([]int, error) {
 	if o.Filter, err = h.filter(s.Network, s.Policy.Name == "strict" && !o.has(report.NSMount)); err != nil {
 		return nil, setupError("prepare", report.Seccomp, err)
 	}
-	return h.files(r, o)
+	files, err := h.files(r, o)
+	for _, v := range early {
+		if err == nil && !slices.Contains(o.View, v) {
+			return nil, errOtherView
+		}
+	}
+	return files, err
 }
+
+// errOtherView is the refusal of a child whose view has already something in
+// it that this run does not get.
+var errOtherView = errors.New("the waiting child has another view")
 
 // filter compiles a program once: the number table costs 0.2 ms to read.
 func (h *Host) filter(n policy.Network, strictFiles bool) ([]byte, error) {

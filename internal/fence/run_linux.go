@@ -21,7 +21,7 @@ type Run struct {
 	names  []string
 	name   string // of its groups and directory
 	order  *order
-	waited bool // was a standby
+	waited bool // born before it was asked for, with the base of its view
 	group  *group
 	dir    string // on the host, "" with a mount view
 	inside bool   // has a process namespace

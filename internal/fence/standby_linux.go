@@ -22,11 +22,11 @@ func (h *Host) expect(s Spec) {
 		return
 	}
 	// Of the spec only what a birth reads: not an environment, not a descriptor.
-	s = Spec{Policy: s.Policy, Limits: s.Limits, Network: s.Network}
+	s = Spec{Policy: s.Policy, Limits: s.Limits, Network: s.Network, Exec: Program{Path: s.Exec.Path, Read: s.Exec.Read}}
 	coming := make(chan *Run, 1)
 	h.coming = coming
 	go func() {
-		r, err := h.birth(s, h.lacks, false)
+		r, err := h.birth(s, h.lacks, false, true)
 		if err != nil {
 			r = nil // the next start finds out why by itself
 		}
@@ -49,7 +49,6 @@ func (h *Host) takeStandby(s Spec, lacks map[report.Layer]lack, probe bool) *Run
 		r.abandon()
 		return nil
 	}
-	r.waited = true
 	return r
 }
 

@@ -69,24 +69,31 @@ func (h *Host) Start(s Spec) (*Run, error) {
 // attempt is one try to start a child without the layers in lacks.
 func (h *Host) attempt(s Spec, lacks map[report.Layer]lack, probe bool) (_ *Run, err error) {
 	r := h.takeStandby(s, lacks, probe)
+	var files []int
+	if r != nil {
+		if files, err = h.complete(r, s); errors.Is(err, errOtherView) {
+			r.abandon()
+			r = nil
+		}
+	}
 	if r == nil {
-		if r, err = h.birth(s, lacks, probe); err != nil {
+		if r, err = h.birth(s, lacks, probe, false); err != nil {
 			return nil, err
 		}
+		files, err = h.complete(r, s)
 	}
 	defer func() {
 		if err != nil {
 			r.abandon()
 		}
 	}()
-	files, err := h.complete(r, s)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.send(files); err != nil {
+	if err = r.send(files); err != nil {
 		return nil, err
 	}
-	if err := r.await(probe); err != nil {
+	if err = r.await(probe); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -94,8 +101,8 @@ func (h *Host) attempt(s Spec, lacks map[report.Layer]lack, probe bool) (_ *Run,
 
 // birth makes a child that has done the steps which do not depend on what it
 // will run, and waits.
-func (h *Host) birth(s Spec, lacks map[report.Layer]lack, probe bool) (_ *Run, err error) {
-	r := &Run{host: h, spec: s, lacks: lacks, tmp: -1, sock: -1, pidfd: -1, childfd: -1, initfd: -1, done: make(chan struct{})}
+func (h *Host) birth(s Spec, lacks map[report.Layer]lack, probe, early bool) (_ *Run, err error) {
+	r := &Run{host: h, spec: s, lacks: lacks, waited: early, tmp: -1, sock: -1, pidfd: -1, childfd: -1, initfd: -1, done: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			r.abandon()

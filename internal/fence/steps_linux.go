@@ -26,6 +26,7 @@ func steps() []step {
 		{"cgroup", "", (*child).cgroup},
 		{"network", "", (*child).network},
 		{"pid_namespace", report.NSPid, (*child).pidNamespace},
+		{"view", report.NSMount, (*child).view},
 		{"go", "", (*child).wait},
 		{"mounts", report.NSMount, (*child).mounts},
 		{"hostname", report.NSIpc, (*child).hostname},

@@ -95,6 +95,7 @@ func TestStep(t *testing.T) {
 	}
 	t.Run("parent_death", testParentDeath)
 	t.Run("canary", func(t *testing.T) { testCanary(t, h) })
+	t.Run("view", func(t *testing.T) { testView(t, h) })
 	t.Run("go", func(t *testing.T) { testGo(t, h) })
 	t.Run("execve", func(t *testing.T) { testExecve(t, h) })
 }
@@ -252,6 +253,21 @@ func testCanary(t *testing.T, h *Host) {
 			t.Errorf("without %s: a required layer was missing and the run started", step)
 		}
 		undo()
+	}
+}
+
+// testView runs two programs by turns: the child that waits has the view of
+// the one before, and must not be used for the other.
+func testView(t *testing.T, h *Host) {
+	for i := 0; i < 2; i++ {
+		got := probe(t, h, probeSpec(t, testPolicy()), "stat:/usr/bin/node", "stat:"+probePath())
+		if got.acts["stat:/usr/bin/node"] != "ENOENT" || got.acts["stat:"+probePath()] != "ok" {
+			t.Errorf("the probe's view: %v", got.acts)
+		}
+		r, out := start(t, h, testSpec(t, testPolicy(), "/usr/bin/node", "console.log(require('fs').existsSync("+strconv.Quote(probePath())+"))"))
+		if got := finish(t, r, out); got.text != "false\n" {
+			t.Errorf("node's view: %q", got.text)
+		}
 	}
 }
 

@@ -38,22 +38,8 @@ var devices = [...]string{"null", "zero", "full", "random", "urandom"}
 
 // grants fills in what a run may see and open: o.View, o.Rules and o.Marks.
 func (h *Host) grants(s Spec, o *order, r *Run, conf string) {
-	b := &builder{conf: conf, ops: map[string]viewOp{}}
-	view := o.has(report.NSMount)
-	if view {
-		b.skeleton(s, o)
-	} else {
-		b.rules = append(b.rules, rule{r.dir, accessWrite}, rule{"/proc/self", accessRead}, rule{"/proc/meminfo", accessRead}, rule{"/proc/cpuinfo", accessRead}, rule{"/proc/stat", accessRead})
-	}
-	if at := r.group.memory(); at != "" {
-		// From its own limit V8 sizes its heap. The flag for it would cost node 20
-		// its code cache, 2.6 ms of every start.
-		b.reach(at, viewOp{Kind: "tree"}, accessRead)
-	}
-	for _, d := range devices {
-		b.add(viewOp{Kind: "dev", Path: "/dev/" + d, Arg: "/dev/" + d}, accessDev)
-	}
-	reads := append(append(append([]string{}, alwaysRead[:]...), s.Exec.Path), append(s.Exec.Read, s.Read...)...)
+	b := h.base(s, o, r, conf)
+	reads := append([]string{}, s.Read...)
 	for _, p := range s.Policy.Read {
 		reads = append(reads, p.Path)
 	}
@@ -71,14 +57,43 @@ func (h *Host) grants(s Spec, o *order, r *Run, conf string) {
 	for _, w := range writes {
 		b.reach(w.Path, viewOp{Kind: "write", Map: h.mapFD(o, w.Path)}, accessWrite)
 	}
-	o.Rules = b.rules
-	if view {
-		o.View = b.view()
+	if s.Config != nil && o.has(report.NSMount) {
+		b.ops[confDir] = viewOp{Kind: "own", Path: confDir}
+		b.ops[b.conf] = viewOp{Kind: "ownfile", Path: b.conf, Arg: string(s.Config), N: 0o600}
 	}
+	o.Rules = b.rules
 	o.Marks = [2]string{b.hidden("/sys/kernel", "/var/lib", "/root", "/home", "/usr/sbin"), markPath}
-	if !view {
+	if o.has(report.NSMount) {
+		o.View = b.view()
+	} else {
 		o.Marks[1] = b.hidden("/etc/passwd", "/etc/group", "/proc/version", "/usr/bin/env")
 	}
+}
+
+// base is what every run of an interpreter in a network mode has, whatever the
+// skill: a child that waits has it in place already.
+func (h *Host) base(s Spec, o *order, r *Run, conf string) *builder {
+	b := &builder{conf: conf, ops: map[string]viewOp{}}
+	if o.has(report.NSMount) {
+		b.skeleton(s, o)
+	} else {
+		b.rules = append(b.rules, rule{r.dir, accessWrite}, rule{"/proc/self", accessRead}, rule{"/proc/meminfo", accessRead}, rule{"/proc/cpuinfo", accessRead}, rule{"/proc/stat", accessRead})
+	}
+	if at := r.group.memory(); at != "" {
+		// From its own limit V8 sizes its heap. The flag for it would cost node 20
+		// its code cache, 2.6 ms of every start.
+		b.reach(at, viewOp{Kind: "tree"}, accessRead)
+	}
+	for _, d := range devices {
+		b.add(viewOp{Kind: "dev", Path: "/dev/" + d, Arg: "/dev/" + d}, accessDev)
+	}
+	for _, at := range append(alwaysRead[:], s.Exec.Read...) {
+		b.reach(at, viewOp{Kind: "tree"}, accessExec)
+	}
+	if s.Exec.Path != "" {
+		b.reach(s.Exec.Path, viewOp{Kind: "tree"}, accessExec)
+	}
+	return b
 }
 
 // skeleton is the part of the view that is not the host's.
@@ -108,10 +123,6 @@ func (b *builder) skeleton(s Spec, o *order) {
 	b.add(viewOp{Kind: "tmpfs", Path: "/tmp", Arg: fmt.Sprint(o.TmpBytes), N: o.TmpInodes}, accessWrite)
 	b.add(viewOp{Kind: "tmpfs", Path: "/dev/shm", Arg: fmt.Sprint(s.Limits.ShmBytes), N: 1024}, accessWrite)
 	b.ops[homePath] = viewOp{Kind: "own", Path: homePath}
-	if s.Config != nil {
-		b.ops[confDir] = viewOp{Kind: "own", Path: confDir}
-		b.ops[b.conf] = viewOp{Kind: "ownfile", Path: b.conf, Arg: string(s.Config), N: 0o600}
-	}
 }
 
 // add puts one row in place, unless something wider is there.
