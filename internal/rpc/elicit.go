@@ -116,7 +116,7 @@ func readElicited(raw json.RawMessage) *mcp.ElicitationResult {
 		Content any                           `json:"content"`
 	}
 	list, _ := members(raw)
-	if checkKeys(list, []string{"action", "content"}) != nil || json.Unmarshal(raw, &result) != nil {
+	if checkKeys(list, []string{"action", "content"}) != nil || checkDeep(raw) != nil || json.Unmarshal(raw, &result) != nil {
 		return elicited(ActionFailed, nil)
 	}
 	switch result.Action {

@@ -56,6 +56,10 @@ var (
 // DeclaredVersion is the revision a request names in its _meta, "" for none.
 func (m *Message) DeclaredVersion() string { return declaredVersion(m.param("_meta")) }
 
+// unambiguous are the parameters in which no key may be repeated at any depth:
+// what a client may do, and what a person answered.
+var unambiguous = []string{"_meta", "capabilities", "inputResponses"}
+
 // Parse reads one message. The error is what to answer, with the id beside it
 // (nil: the id could not be known, "null" on the wire). A notification that is
 // malformed gives an error only when it has no method at all.
@@ -148,6 +152,11 @@ func (m *Message) check(version, method json.RawMessage) *Error {
 		return Errorf(CodeInvalidParams, "read params: %v", err)
 	}
 	m.fields = list
+	for _, key := range unambiguous {
+		if err := checkDeep(m.param(key)); err != nil {
+			return Errorf(CodeInvalidParams, "read params.%s: %v", key, err)
+		}
+	}
 	return nil
 }
 

@@ -24,6 +24,7 @@ func TestElicitation(t *testing.T) {
 		{"an action nobody knows is a failure", `{"elicitation":{}}`, `"result":{"action":"yes"}`, "failed"},
 		{"an action of ours is a failure too", `{"elicitation":{}}`, `"result":{"action":"unanswered"}`, "failed"},
 		{"an action given twice is a failure", `{"elicitation":{}}`, `"result":{"action":"decline","action":"accept"}`, "failed"},
+		{"a confirmation given twice is a failure", `{"elicitation":{}}`, `"result":{"action":"accept","content":{"confirmed":false,"confirmed":true}}`, "failed"},
 		{"an error is a failure", `{"elicitation":{}}`, `"error":{"code":-32601,"message":"no"}`, "failed"},
 		{"an answer that is no object is a failure", `{"elicitation":{}}`, `"result":true`, "failed"},
 		{"a client that declared nothing of the kind is not asked", `{}`, "", "cannot ask"},

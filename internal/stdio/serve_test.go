@@ -30,6 +30,9 @@ func TestLinesThatAreNotRequestsGetOneClearErrorAndTheServerLivesOn(t *testing.T
 		{"the method in capitals", `{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/list"}`, "null", `"Method"`, -32600},
 		{"the tool's name twice", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","name":"wait"}}`, "1", "more than once", -32602},
 		{"the arguments re-cased", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","Arguments":{}}}`, "1", "Arguments", -32602},
+		{"the revision twice", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"a":1,"a":2}}}`, "1", "more than once", -32602},
+		{"a person's answer twice", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","inputResponses":{"q":{"action":"decline"},"q":{"action":"accept"}}}}`,
+			"1", "more than once", -32602},
 		{"a method that does not exist", `{"jsonrpc":"2.0","id":1,"method":"no/such"}`, "1", "no/such", -32601},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
