@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"skill-mcp/internal/config"
+	"skill-mcp/internal/specialist"
 )
 
 // newRootCommand wires every command; each lives in a file of its own.
@@ -42,7 +43,8 @@ Without a command it serves standard input and output, as clients expect.`,
 	add(groupServe, newServeCommand(), newClientsCommand(), newConfigCommand(), newVersionCommand())
 	add(groupLook, newListCommand(), newShowCommand(), newRunCommand())
 	add(groupTrust, newDoctorCommand(), newPolicyCommand())
-	add(groupPackages, newImportCommand(), newExportCommand(), newVerifyCommand(), newUninstallCommand(nil), newDepsCommand(), newConnectorCommand())
+	add(groupPackages, newImportCommand(), newExportCommand(), newVerifyCommand(), newUninstallCommand(specialist.Users), newDepsCommand(), newConnectorCommand(),
+		newSpecialistCommand())
 	return root
 }
 

@@ -46,3 +46,7 @@ func (s *Skill) Write(ctx context.Context, into *os.Root) ([]FileRecord, string,
 // List gives the skills directly below a folder, sorted by id; imported ones
 // with their content hash. A folder that does not exist holds none.
 func List(ctx context.Context, into string) ([]Installed, error) { return listInstalled(ctx, into) }
+
+// IsScript says whether a file is one that some program runs, by its name, its
+// execute bit and its first bytes.
+func IsScript(f FileInfo, start []byte) bool { return isScript(f, start) }

@@ -68,7 +68,9 @@ func mayRemove(into, unsafeID string, users Users) error {
 		if err != nil {
 			return fmt.Errorf("ask who refers to %s: %w", archive.Shown(unsafeID), err)
 		}
-		owners = append(owners, more...)
+		for _, id := range more {
+			owners = append(owners, archive.Shown(id))
+		}
 	}
 	if len(owners) > 0 {
 		slices.Sort(owners)
