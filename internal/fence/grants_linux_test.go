@@ -113,3 +113,28 @@ func TestNetworkModes(t *testing.T) {
 		}
 	}
 }
+
+// TestModeWithoutItsMeans: a mode that cannot be held gives less, never more.
+func TestModeWithoutItsMeans(t *testing.T) {
+	h := newHost(t, testPolicy())
+	outside := listener(t)
+	acts := []string{"connect:" + outside, "socket:2,2,0"}
+	for _, c := range []struct {
+		mode policy.Network
+		off  []report.Layer
+		want []string
+	}{
+		{policy.NetDeclared, []report.Layer{report.NSNet}, []string{"EACCES", "EPROTONOSUPPORT"}},
+		{policy.NetDeclared, []report.Layer{report.NSNet, report.LandlockNet}, []string{"EAFNOSUPPORT", "EAFNOSUPPORT"}},
+		{policy.NetProxy, []report.Layer{report.LandlockNet}, []string{"EAFNOSUPPORT", "EAFNOSUPPORT"}},
+	} {
+		s := probeSpec(t, testPolicy(c.off...))
+		s.Network = c.mode
+		got := probe(t, h, s, acts...)
+		for i, a := range acts {
+			if got.acts[a] != c.want[i] {
+				t.Errorf("%s without %v: %s: %q, want %s", c.mode, c.off, a, got.acts[a], c.want[i])
+			}
+		}
+	}
+}

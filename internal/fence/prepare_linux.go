@@ -76,7 +76,7 @@ func (h *Host) complete(r *Run, s Spec) ([]int, error) {
 	}
 	o.Rlimits = limitTable(s.Limits, s.Timeout, o.has(report.UID))
 	var err error
-	if o.Filter, err = h.filter(s.Network, s.Policy.Name == "strict" && !o.has(report.NSMount)); err != nil {
+	if o.Filter, err = h.filter(enforceable(s.Network, o), s.Policy.Name == "strict" && !o.has(report.NSMount)); err != nil {
 		return nil, setupError("prepare", report.Seccomp, err)
 	}
 	files, err := h.files(r, o)
@@ -91,6 +91,20 @@ func (h *Host) complete(r *Run, s Spec) ([]int, error) {
 // errOtherView is the refusal of a child whose view has already something in
 // it that this run does not get.
 var errOtherView = errors.New("the waiting child has another view")
+
+// enforceable is the mode whose sockets a run may have: a mode that lets some
+// connections through is no wider than what is there to hold it. Without the
+// way out of declared only TCP is left, by port; without Landlock's ports
+// nothing tells one connection from another, so there is none.
+func enforceable(n policy.Network, o *order) policy.Network {
+	if n == policy.NetDeclared && !o.Tun {
+		n = policy.NetProxy
+	}
+	if n == policy.NetProxy && (o.ABI < 4 || !o.has(report.LandlockNet)) {
+		return policy.NetNone
+	}
+	return n
+}
 
 // filter compiles a program once: the number table costs 0.2 ms to read.
 func (h *Host) filter(n policy.Network, strictFiles bool) ([]byte, error) {
