@@ -26,6 +26,7 @@ const (
 type builder struct {
 	conf  string // path of the run's configuration file
 	ops   map[string]viewOp
+	links map[string]string // path -> where it leads, "" = no link
 	rules []rule
 }
 
@@ -73,7 +74,7 @@ func (h *Host) grants(s Spec, o *order, r *Run, conf string) {
 // base is what every run of an interpreter in a network mode has, whatever the
 // skill: a child that waits has it in place already.
 func (h *Host) base(s Spec, o *order, r *Run, conf string) *builder {
-	b := &builder{conf: conf, ops: map[string]viewOp{}}
+	b := &builder{conf: conf, ops: map[string]viewOp{}, links: map[string]string{}}
 	if o.has(report.NSMount) {
 		b.skeleton(s, o)
 	} else {
@@ -138,7 +139,7 @@ func (b *builder) add(v viewOp, access int64) {
 func (b *builder) reach(at string, v viewOp, access int64) {
 	at = path.Clean(at)
 	for links := 0; links < 40; links++ {
-		link, target := firstLink(at)
+		link, target := b.firstLink(at)
 		if link == "" {
 			break
 		}
@@ -171,12 +172,17 @@ func (b *builder) reach(at string, v viewOp, access int64) {
 }
 
 // firstLink is the first component of an absolute path that is a link.
-func firstLink(at string) (link, target string) {
+func (b *builder) firstLink(at string) (link, target string) {
 	for i := 1; i <= len(at); i++ {
 		if i < len(at) && at[i] != '/' {
 			continue
 		}
-		if to, err := os.Readlink(at[:i]); err == nil {
+		to, known := b.links[at[:i]]
+		if !known { // paths share their beginnings: each is asked for once
+			to, _ = os.Readlink(at[:i])
+			b.links[at[:i]] = to
+		}
+		if to != "" {
 			return at[:i], to
 		}
 	}
