@@ -160,6 +160,10 @@ func startMonitor(bin string, boot wire.Boot) (*os.File, *os.Process, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	// A blocking file cannot be closed while it is read.
+	if err := syscall.SetNonblock(pair[0], true); err != nil {
+		return nil, nil, err
+	}
 	mine, theirs := os.NewFile(uintptr(pair[0]), "wire"), os.NewFile(uintptr(pair[1]), "wire")
 	defer theirs.Close()
 	memory, err := bootFile(boot)
