@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"skill-mcp/internal/archive"
 	"skill-mcp/internal/archive/ziptest"
 	"skill-mcp/internal/pack"
 	"skill-mcp/internal/store"
@@ -256,4 +258,18 @@ func (b *bench) record(id string) *Record {
 		b.t.Fatal(err)
 	}
 	return r
+}
+
+func readFile(t *testing.T, f archive.File) []byte {
+	t.Helper()
+	in, err := f.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	data, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }

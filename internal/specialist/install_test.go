@@ -352,7 +352,7 @@ func TestTheBytesOfThePreviewAreInstalled(t *testing.T) {
 func TestC28RequestsOfAnotherShape(t *testing.T) {
 	for _, text := range []string{
 		`{"candidateToken":"x","extra":1}`, `{"candidateToken":1}`, `{"candidateToken":""}`, `{}`, `[]`, `null`, `x`, `{"CandidateToken":"x"}`,
-		`{"candidateToken":"x","candidateToken":"y"}`, `{"candidateToken":"x"} `+"x", `{"candidateToken":"x","skillConflictResolutions":null}`,
+		`{"candidateToken":"x","candidateToken":"y"}`, `{"candidateToken":"x"} ` + "x", `{"candidateToken":"x","skillConflictResolutions":null}`,
 		`{"candidateToken":"x","skillConflictResolutions":[{}]}`, `{"candidateToken":"x","skillConflictResolutions":[{"skillId":"a","resolution":"use-incoming","x":1}]}`,
 		`{"candidateToken":"x","skillConflictResolutions":[{"skillId":"a","resolution":"x"}]}`, `{"candidateToken":"x","skillConflictResolutions":["a"]}`,
 	} {
