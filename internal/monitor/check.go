@@ -144,7 +144,11 @@ func (m *monitor) checkInterpreter(a *approved) *wire.Refused {
 	if i == nil {
 		return refusal(wire.CodeInterpreter, "the owner can add it to the policy", "interpreter %q is not in the set (%s)", a.req.Interpreter, set)
 	}
-	if s := i.State(true); s.Reason != "" {
+	s := i.State(true)
+	if why := tooLittle(i.Name(), s.Version); why != "" {
+		return refusal(wire.CodeInterpreter, "start the server with a higher limit (ulimit -d, ulimit -v), or with an older node", "%s", why)
+	}
+	if s.Reason != "" {
 		return refusal(wire.CodeInterpreter, "instructions and files are still served", "interpreter %q cannot run here: %s (set: %s)", i.Name(), s.Reason, set)
 	}
 	a.interp, a.prog = i, i.Program()

@@ -65,6 +65,7 @@ func (m *monitor) main(socket io.ReadWriteCloser, boot io.ReadCloser) error {
 	if err != nil {
 		return err
 	}
+	raiseInherited() // before the first child inherits them
 	looked := make(chan struct{})
 	go func() { // reads files while the probe waits for its child
 		defer close(looked)
