@@ -1,6 +1,10 @@
 package connector
 
-import "fmt"
+import (
+	"fmt"
+
+	"skill-mcp/internal/secretscan"
+)
 
 // Level says whether a diagnostic blocks.
 type Level string
@@ -46,17 +50,30 @@ func (r *Report) Ready() bool {
 
 // fail records an error.
 func (r *Report) fail(code, path, format string, args ...any) {
-	r.Diagnostics = append(r.Diagnostics, Diagnostic{Level: Error, Code: prefix + code, Path: path, Detail: fmt.Sprintf(format, args...)})
+	r.add(Error, code, path, 0, fmt.Sprintf(format, args...))
 }
 
 // over records a passed bound.
 func (r *Report) over(code, path string, limit int, format string, args ...any) {
-	r.Diagnostics = append(r.Diagnostics, Diagnostic{Level: Error, Code: prefix + code, Path: path, Detail: fmt.Sprintf(format, args...), Limit: limit})
+	r.add(Error, code, path, limit, fmt.Sprintf(format, args...))
 }
 
 // warn records what a person should know.
 func (r *Report) warn(code, path, format string, args ...any) {
-	r.Diagnostics = append(r.Diagnostics, Diagnostic{Level: Warning, Code: prefix + code, Path: path, Detail: fmt.Sprintf(format, args...)})
+	r.add(Warning, code, path, 0, fmt.Sprintf(format, args...))
+}
+
+// add is the one way into a report, so that no credential gets past it: a key or
+// a name of a document may be one as well as a value.
+func (r *Report) add(level Level, code, path string, limit int, detail string) {
+	r.Diagnostics = append(r.Diagnostics, Diagnostic{level, prefix + code, hide(path), hide(detail), limit})
+}
+
+func hide(text string) string {
+	if secretscan.Value(text) {
+		return "[hidden: looks like a credential]"
+	}
+	return text
 }
 
 // prefix of every code.

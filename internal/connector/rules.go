@@ -142,6 +142,7 @@ func checkSecrets(r *Report, t Template) {
 			r.fail("argument-secret", f.path, "holds a value of the shape of a credential")
 		}
 	}
+	checkSecretNames(r, t)
 	if localPath(t.Command) {
 		r.warn("local-command", "command", "looks like a path of one machine")
 	}
@@ -160,6 +161,28 @@ func checkSecrets(r *Report, t Template) {
 	for i, a := range append([]string{t.Command, t.URL}, t.Args...) {
 		if strings.Contains(a, "${") {
 			r.warn("placeholder", place(i), "holds ${…}, which some clients replace by the value of a variable")
+		}
+	}
+}
+
+// checkSecretNames looks for credentials that stand where a name belongs.
+func checkSecretNames(r *Report, t Template) {
+	check := func(path, text string) {
+		if secretscan.Value(text) {
+			r.fail("argument-secret", path, "has the shape of a credential and is no name")
+		}
+	}
+	check("name", t.Name)
+	check("transport", string(t.Transport))
+	for i, n := range t.Environment {
+		check(fmt.Sprintf("required_secrets.environment[%d]", i), n)
+	}
+	for i, n := range t.Headers {
+		check(fmt.Sprintf("required_secrets.headers[%d]", i), n)
+	}
+	if t.OAuth != nil {
+		for i, n := range t.OAuth.Scopes {
+			check(fmt.Sprintf("oauth.scopes[%d]", i), n)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode"
 
+	"skill-mcp/internal/secretscan"
 	"skill-mcp/internal/strictjson"
 )
 
@@ -50,6 +51,10 @@ func importServer(m strictjson.Member, names Names) (Template, *Report) {
 	rd := reader{r}
 	at := "mcpServers." + show(m.Key)
 	t := Template{Name: normalName(m.Key), DisplayName: cutRunes(strings.TrimSpace(m.Key), maxDisplayName)}
+	if secretscan.Value(m.Key) {
+		r.fail("argument-secret", "mcpServers", "a server's name has the shape of a credential")
+		return Template{Name: "server"}, r
+	}
 	if t.Name != m.Key {
 		r.warn("name", at, "is called %q here: names are lower-case letters, digits and hyphens", t.Name)
 	}

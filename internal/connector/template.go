@@ -3,6 +3,7 @@ package connector
 import (
 	"regexp"
 
+	"skill-mcp/internal/secretscan"
 	"skill-mcp/internal/strictjson"
 )
 
@@ -99,7 +100,17 @@ func Parse(text []byte, names Names) (Template, *Report) {
 	checkTransport(r, root, t)
 	checkNames(r, t, names)
 	checkSecrets(r, t)
+	t.Name = namePrintable(t.Name)
 	return t, r
+}
+
+// namePrintable drops a name that is a credential: whoever prints a template
+// begins with its name.
+func namePrintable(name string) string {
+	if secretscan.Value(name) {
+		return ""
+	}
+	return name
 }
 
 // reader takes fields out of a document and records what is wrong with them.
