@@ -70,7 +70,6 @@ type exporting struct {
 	f       *findings
 	skills  []ExportSkill
 	locals  map[string]*local
-	missing []string
 }
 
 func (s *Shelf) exporting(ctx context.Context, unsafeID string) (*exporting, error) {

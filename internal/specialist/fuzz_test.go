@@ -43,7 +43,7 @@ func FuzzProfile(f *testing.F) {
 		if found.errors > 0 {
 			return
 		}
-		file, err := jsonFile(profileName, profileFile{p.Name, p.DisplayName, p.Description, p.SystemPrompt, p.SkillIDs, p.ConnectorIDs})
+		file, err := jsonFile(profileName, profileFile(p))
 		if err != nil {
 			t.Fatal(err)
 		}
