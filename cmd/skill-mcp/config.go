@@ -25,7 +25,7 @@ func newConfigCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
 		Short: "Show the effective configuration and where each value came from",
-		Long:  "Shows what a server started in this environment would use. Values of secrets are never shown.",
+		Long:  "Shows what a server started in this environment would use. Values of secrets are\nnever shown.",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			rows, warnings, err := settings(os.LookupEnv)

@@ -225,7 +225,9 @@ func newConnectorExport(use string, forClients bool) *cobra.Command {
 	c := &cobra.Command{
 		Use:   use + " NAME",
 		Short: short,
-		Long: short + `. No value leaves the store: secrets are names, or
+		Long: short + `.
+
+No value leaves the store: secrets are names, or
 placeholders of the form ${NAME}. Without --output the text is printed; its
 digest, which --json shows, can be given with --digest to write only what was
 shown.`,

@@ -87,6 +87,10 @@ func newDepsListCommand() *cobra.Command {
 			for _, s := range u {
 				rows = append(rows, []string{s.Name, string(s.Transport), strings.Join(s.Skills, ", "), s.Address()})
 			}
+			if len(rows) == 0 {
+				fmt.Fprintln(c.ErrOrStderr(), "no served skill needs an MCP server")
+				return nil
+			}
 			newPrinter(c.OutOrStdout()).table([]string{"server", "transport", "skills", "address"}, rows)
 			return nil
 		},
@@ -137,7 +141,7 @@ func newDepsCheckCommand() *cobra.Command {
 				}
 			} else {
 				for _, r := range rows {
-					fmt.Fprintf(c.OutOrStdout(), "%s: %d servers\n", printable(r.Skill), r.Servers)
+					fmt.Fprintf(c.OutOrStdout(), "%s: %s\n", printable(r.Skill), counted(r.Servers, "server"))
 					for _, p := range r.Problems {
 						fmt.Fprintln(c.OutOrStdout(), "  "+printable(p.String()))
 					}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,10 +21,11 @@ func newExportCommand() *cobra.Command {
 		Use:   "export SKILL",
 		Short: "Write a skill as a zip archive that is the same every time",
 		Long: `Writes a skill as a zip archive: its files at the root, sorted, without times and
-owners, so that the same skill is always the same bytes. SKILL is the name of a
-skill in the folder of skills, or the path of a skill's folder. Links, hard
-links, special files and names that another system could not hold are refused;
-names that begin with a dot are left out and listed.
+owners, so that the same skill is always the same bytes. SKILL is the name of
+an imported skill (or of one in --into DIR), or the path of any skill's folder,
+with a slash in it. Links, hard links, special files and names that another
+system could not hold are refused; names that begin with a dot are left out and
+listed.
 
 Exit codes: 0 written, 1 refused, 2 a mistake in the command line.`,
 		Example: `  skill-mcp export pdf
@@ -45,6 +48,9 @@ func runExport(c *cobra.Command, f *packageFlags, unsafeSkill, output string) er
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) && !isPath(unsafeSkill) {
+			err = fmt.Errorf("%w; for a skill that was not imported give its folder, such as ./%s", err, unsafeSkill)
+		}
 		return f.refusal(c, fmt.Errorf("open the skill: %w", err))
 	}
 	defer root.Close()
@@ -62,7 +68,7 @@ func runExport(c *cobra.Command, f *packageFlags, unsafeSkill, output string) er
 		return answer(c.OutOrStdout(), map[string]any{"file": output, "export": e})
 	}
 	fmt.Fprintln(c.OutOrStdout(), output)
-	fmt.Fprintf(c.ErrOrStderr(), "%d files, %s, content %s\n", e.Files, size(e.Bytes), e.ContentHash)
+	fmt.Fprintf(c.ErrOrStderr(), "%s, %s, content %s\n", counted(e.Files, "file"), size(e.Bytes), e.ContentHash)
 	if len(e.LeftOut) > 0 {
 		fmt.Fprintf(c.ErrOrStderr(), "left out, as their names begin with a dot: %s\n", strings.Join(e.LeftOut, ", "))
 	}
@@ -75,9 +81,14 @@ func runExport(c *cobra.Command, f *packageFlags, unsafeSkill, output string) er
 // skillFolder takes a name for a skill in the folder of skills and everything
 // with a separator for a path.
 func (f *packageFlags) skillFolder(unsafeSkill string) (string, error) {
-	if strings.ContainsAny(unsafeSkill, `/\`) || unsafeSkill == "." || unsafeSkill == ".." {
+	if isPath(unsafeSkill) {
 		return filepath.Abs(unsafeSkill)
 	}
 	_, into, err := f.places()
 	return filepath.Join(into, unsafeSkill), err
+}
+
+// isPath tells a path from a name: a name has no separator.
+func isPath(unsafeSkill string) bool {
+	return strings.ContainsAny(unsafeSkill, `/\`) || unsafeSkill == "." || unsafeSkill == ".."
 }

@@ -27,8 +27,6 @@ mistake in the command line.`,
 		Example: `  skill-mcp import preview bundle.zip
   skill-mcp import preview https://github.com/owner/repo/tree/main/skills
   skill-mcp import apply TOKEN --select skills/pdf --select skills/csv=csv`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newImportPreviewCommand(), newImportApplyCommand())
 	return c
@@ -78,6 +76,8 @@ func showPreview(c *cobra.Command, f *packageFlags, p *pack.Preview) error {
 		}
 	} else {
 		printPreview(c.OutOrStdout(), p)
+	}
+	if !f.asJSON && importable > 0 {
 		fmt.Fprintf(c.ErrOrStderr(), "\nto install: skill-mcp import apply %s %s\n", p.Token, "--all, or --select PATH for each")
 	}
 	if importable == 0 {
@@ -101,7 +101,7 @@ func printCandidate(w io.Writer, c *pack.Candidate) {
 	if c.InstallName != "" {
 		fmt.Fprintf(w, " as %s", c.InstallName)
 	}
-	fmt.Fprintf(w, ", %d files, %s\n", len(c.Files), size(c.Bytes))
+	fmt.Fprintf(w, ", %s, %s\n", counted(len(c.Files), "file"), size(c.Bytes))
 	switch {
 	case c.PreviewError != "":
 		fmt.Fprintf(w, "  note: %s\n", c.PreviewError)

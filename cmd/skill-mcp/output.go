@@ -168,3 +168,11 @@ func wrap(s string, width int) []string {
 	}
 	return append(lines, string(line))
 }
+
+// counted is a number with its noun: 1 file, 2 files.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"skill-mcp/internal/config"
@@ -24,7 +27,7 @@ Without a command it serves standard input and output, as clients expect.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       config.Version,
-		Args:          cobra.NoArgs,
+		Args:          noSuchCommand,
 		RunE:          func(*cobra.Command, []string) error { return serve(config.HTTP{}) },
 	}
 	root.SetVersionTemplate("skill-mcp {{.Version}}\n")
@@ -45,7 +48,28 @@ Without a command it serves standard input and output, as clients expect.`,
 	add(groupTrust, newDoctorCommand(), newPolicyCommand())
 	add(groupPackages, newImportCommand(), newExportCommand(), newVerifyCommand(), newUninstallCommand(specialist.Users), newDepsCommand(), newConnectorCommand(),
 		newSpecialistCommand())
+	root.SuggestionsMinimumDistance = 2 // letters that a misspelt command may differ in
+	for _, c := range root.Commands() {
+		if c.HasSubCommands() {
+			c.Args = noSuchCommand
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
 	return root
+}
+
+// noSuchCommand refuses a word that names no command. Cobra would print the
+// help of a group and exit 0, so a misspelt check would pass for a good one.
+func noSuchCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	c.SuggestionsMinimumDistance = c.Root().SuggestionsMinimumDistance
+	hint := c.CommandPath() + " --help lists the commands"
+	if similar := c.SuggestionsFor(args[0]); len(similar) > 0 {
+		hint = "did you mean " + strings.Join(similar, " or ") + "?"
+	}
+	return fmt.Errorf("unknown command %q: %s", args[0], hint)
 }
 
 // The groups of the help text.

@@ -32,8 +32,6 @@ command line.`,
   skill-mcp specialist install TOKEN --resolve lint=use-incoming --overwrite
   skill-mcp specialist export reviewer -o .
   skill-mcp specialist delete reviewer --revision 2 --with lint`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newSpecialistPreview(), newSpecialistInstall(), newSpecialistExport(), newSpecialistList(), newSpecialistDelete())
 	return c
@@ -278,7 +276,7 @@ func exportSpecialist(c *cobra.Command, f *packageFlags, s *specialist.Shelf, r 
 	for _, d := range out.Diagnostics {
 		fmt.Fprintln(c.ErrOrStderr(), printable(d.String()))
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%s: %s, %d skills\n", r.SpecialistID, printable(output), len(out.Skills))
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s: %s, %s\n", r.SpecialistID, printable(output), counted(len(out.Skills), "skill"))
 	return err
 }
 

@@ -55,6 +55,9 @@ func showVerified(c *cobra.Command, f *packageFlags, found []pack.Verified) erro
 			return err
 		}
 	}
+	if len(found) == 0 && !f.asJSON {
+		fmt.Fprintln(c.ErrOrStderr(), "no skill was imported")
+	}
 	if bad > 0 {
 		return withCode(exitProblem, fmt.Errorf("%d of %d skills are not as they were installed", bad, len(found)))
 	}

@@ -93,9 +93,9 @@ func list(c *mcpclient.Client) (skill, script string, err error) {
 	if err := tool(c, "skill_list", struct{}{}, &l); err != nil {
 		return "", "", err
 	}
-	heading("skill_list: %d skills in %s, %d problems", len(l.Skills), strings.Join(l.Roots, ", "), len(l.Problems))
+	heading("skill_list: %s in %s, %s", counted(len(l.Skills), "skill"), strings.Join(l.Roots, ", "), counted(len(l.Problems), "problem"))
 	for _, s := range l.Skills {
-		fmt.Printf("  %-28s %3d files, %d scripts  %s\n", s.Name, s.Files, len(s.Scripts), short(s.Description, 60))
+		fmt.Printf("  %-28s %s, %s  %s\n", s.Name, counted(s.Files, "file"), counted(len(s.Scripts), "script"), short(s.Description, 60))
 		if skill == "" || (script == "" && len(s.Scripts) > 0) {
 			skill = s.Name
 			if len(s.Scripts) > 0 {
@@ -234,6 +234,14 @@ func short(s string, most int) string {
 		return string(r[:most]) + "…"
 	}
 	return s
+}
+
+// counted is a number with its noun: 1 file, 2 files.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func indent(s string) string { return "  " + strings.ReplaceAll(s, "\n", "\n  ") }
