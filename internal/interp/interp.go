@@ -50,8 +50,13 @@ func New(entry policy.Interpreter, path string) *Interpreter {
 }
 
 // Ask starts the question for the version and does not wait for the answer.
-// started is told the pid of the child that answers.
+// started is told the pid of the child that answers. A pinned program is read
+// first, and not started at all when it is another one: the question is asked
+// outside the fence. State waits for pinned programs anyway.
 func (i *Interpreter) Ask(started func(pid int)) {
+	if i.reason == "" {
+		i.reason = checkPin(i.prog.File, i.entry.SHA256)
+	}
 	if i.reason != "" {
 		close(i.known)
 		return
@@ -61,9 +66,6 @@ func (i *Interpreter) Ask(started func(pid int)) {
 		defer close(i.known)
 		i.version = answer()
 		i.reason = i.entry.Accepts(i.version)
-		if i.reason == "" {
-			i.reason = checkPin(i.prog.File, i.entry.SHA256)
-		}
 	}()
 }
 

@@ -103,6 +103,21 @@ func TestWhatCannotRunSaysWhy(t *testing.T) {
 	}
 }
 
+// TestAProgramOfOtherBytesIsNotAsked: the question for the version runs the
+// program outside the fence, so a pin has to be compared before it.
+func TestAProgramOfOtherBytesIsNotAsked(t *testing.T) {
+	_, path := copyOf(t, "bash", "bash")
+	for pin, want := range map[string]bool{"": true, strings.Repeat("0", 64): false} {
+		i := New(policy.Interpreter{Name: "bash", Path: path, SHA256: pin}, "")
+		asked := false
+		i.Ask(func(int) { asked = true })
+		if s := i.State(true); asked != want || (s.Reason == "") != want {
+			t.Errorf("pin %q: asked %v, want %v; %+v", pin, asked, want, s)
+		}
+		i.Close()
+	}
+}
+
 // TestAVersionThatHangsIsGivenUp takes as long as the bound, which is the
 // point: a program that never answers must not hold a plan for ever.
 func TestAVersionThatHangsIsGivenUp(t *testing.T) {
