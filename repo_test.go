@@ -64,7 +64,7 @@ func internal(names string) *regexp.Regexp {
 
 // importRules are the directions of the design document, each with its reason.
 func importRules() []forbidden {
-	front := `stdio|rpc|mcpserver|catalog|yamlcore|confirm|runner|frontlock|policyfile|deps|pack|archive|specialist|connector|doctor|httpserve|launch|config|strictjson|audit|ui`
+	front := `stdio|rpc|mcpserver|catalog|yamlcore|confirm|runner|frontlock|policyfile|deps|pack|archive|specialist|connector|doctor|httpserve|launch|config|strictjson|audit|ui|check`
 	return []forbidden{
 		{internal(front), internal(`monitor|fence|interp|plain|uplink|environ`), true,
 			"a front that links the privileged code can be talked into running it"},
