@@ -38,8 +38,14 @@ cross:
 	GOOS=darwin $(GO) build -o /dev/null ./cmd/skill-mcp && GOOS=darwin $(GO) build -o /dev/null ./cmd/skill-exec
 	GOOS=windows $(GO) build -o /dev/null ./cmd/skill-mcp && GOOS=windows $(GO) build -o /dev/null ./cmd/skill-exec
 
-unit:
-	SKILL_MCP_REQUIRE_FENCE=1 SKILL_MCP_REQUIRE_NODE=1 $(GO) test -timeout 15m ./...
+# Packages whose tests start runs, fill limits and measure time have the machine
+# to themselves, one after another; the rest share it.
+ALONE := /internal/(fence|monitor|egress|frontlock|plain|doctor|interp|uplink|tun|host|cgroup|yamlcore|catalog|archive|pack)(/|$$)|/test/
+
+unit: build
+	@export SKILL_MCP_REQUIRE_FENCE=1 SKILL_MCP_REQUIRE_NODE=1; set -e; \
+	$(GO) test -timeout 10m $$($(GO) list ./... | grep -vE '$(ALONE)'); \
+	$(GO) test -timeout 15m -p 1 $$($(GO) list ./... | grep -E '$(ALONE)')
 
 cases: build
 	@if [ -z "$(CASES)" ]; then echo "cases: no folder of cases here (CASES=DIR names one)"; else test/run-cases $(CASES); fi
