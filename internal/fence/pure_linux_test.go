@@ -2,6 +2,7 @@ package fence
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"skill-mcp/internal/policy"
@@ -78,7 +79,7 @@ func TestFilters(t *testing.T) {
 	}
 	const high = uint64(1) << 32
 	for _, mode := range []policy.Network{policy.NetNone, policy.NetProxy, policy.NetDeclared, policy.NetOpen} {
-		p, err := seccomp.Compile(seccomp.Filter{Arch: seccomp.Native(), Rows: append(append(sockets(mode), always()...), metadata()...), Default: seccomp.Allow, Unknown: noCall})
+		p, err := seccomp.Compile(seccomp.Filter{Arch: seccomp.Native(), Rows: slices.Concat(sockets(mode), always(), setID(), metadata()), Default: seccomp.Allow, Unknown: noCall})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,6 +102,10 @@ func TestFilters(t *testing.T) {
 			{"ioctl", [6]uint64{0, high | 0x5412}, denied}, {"ioctl", [6]uint64{0, 0x5401}, seccomp.Allow},
 			{"getrandom", [6]uint64{}, seccomp.Allow}, {"statx", [6]uint64{}, seccomp.Allow}, {"fchmod", [6]uint64{}, seccomp.Allow},
 			{"memfd_create", [6]uint64{}, seccomp.Allow}, {"membarrier", [6]uint64{}, seccomp.Allow}, {"rseq", [6]uint64{}, seccomp.Allow},
+			{"fchmod", [6]uint64{3, 0o4755}, denied}, {"fchmod", [6]uint64{3, high | 0o2755}, denied}, {"fchmod", [6]uint64{3, 0o1777}, seccomp.Allow},
+			{"fchmodat2", [6]uint64{3, 0, 0o4755}, denied}, {"mknodat", [6]uint64{3, 0, 0o106755}, denied}, {"mknodat", [6]uint64{3, 0, 0o10644}, seccomp.Allow},
+			{"openat", [6]uint64{3, 0, 0o101, 0o4755}, denied}, {"openat", [6]uint64{3, 0, 0o20200001, 0o4755}, denied}, {"openat", [6]uint64{3, 0, 0o101, 0o755}, seccomp.Allow},
+			{"openat", [6]uint64{3, 0, 0o200000, 0o6755}, seccomp.Allow}, {"openat2", [6]uint64{}, noCall},
 			{"utimensat", [6]uint64{3, 0}, seccomp.Allow}, {"utimensat", [6]uint64{3, 0x7fff0000}, denied}, {"fchmodat", [6]uint64{}, denied},
 		} {
 			got, err := seccomp.Run(p, seccomp.Data{Nr: uint32(numbers[c.call]), Arch: seccomp.Native(), Args: c.args})

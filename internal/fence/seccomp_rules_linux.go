@@ -31,6 +31,9 @@ const (
 	tioclinux    = 0x541c
 	prioProcess  = 0
 	ioprioWhoPid = 1 // IOPRIO_WHO_PROCESS
+
+	setIDs  = unix.S_ISUID | unix.S_ISGID
+	creates = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY // open reads a mode only with one of these
 )
 
 func is(arg int, v uint32) seccomp.Test { return seccomp.Test{Arg: arg, Op: seccomp.Equal, Value: v} }
@@ -70,6 +73,26 @@ func always() []seccomp.Row {
 	}
 }
 
+// setID are the rows that keep a script from making a set-user-ID file: what it
+// writes into a folder of root's belongs to root outside, where the mount's
+// nosuid does not hold and any user could execute it.
+func setID() []seccomp.Row {
+	const why = "a set-user-ID file in a folder of the owner's gives the owner's rights to every user of the machine"
+	out := []seccomp.Row{{Calls: []string{"openat2"}, Do: noCall, Why: "its mode is behind a pointer; callers fall back to openat"}}
+	for _, c := range []struct {
+		calls []string
+		when  []seccomp.Test
+	}{
+		{[]string{"chmod", "fchmod", "creat", "mknod"}, []seccomp.Test{bits(1, setIDs)}},
+		{[]string{"fchmodat", "fchmodat2", "mknodat"}, []seccomp.Test{bits(2, setIDs)}},
+		{[]string{"open"}, []seccomp.Test{bits(1, creates), bits(2, setIDs)}},
+		{[]string{"openat"}, []seccomp.Test{bits(2, creates), bits(3, setIDs)}},
+	} {
+		out = append(out, seccomp.Row{Calls: c.calls, When: c.when, Do: denied, Why: why})
+	}
+	return out
+}
+
 // sockets are the rows for socket and socketpair by network mode. Families are
 // listed by what is allowed: vsock reaches the machine's host, and no
 // namespace holds it.
@@ -99,7 +122,7 @@ func metadata() []seccomp.Row {
 
 // filter compiles the program of a run for this architecture, as bytes.
 func filter(n policy.Network, strictFiles bool) ([]byte, error) {
-	rows := append(sockets(n), always()...)
+	rows := append(append(sockets(n), always()...), setID()...)
 	if strictFiles {
 		rows = append(rows, metadata()...)
 	}
