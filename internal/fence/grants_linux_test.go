@@ -57,6 +57,40 @@ func TestOwnersTrees(t *testing.T) {
 	}
 }
 
+// TestDataFolder: what a run leaves in the owner's data folder gives nobody the
+// owner's rights, and the approvals that were used there stay used.
+func TestDataFolder(t *testing.T) {
+	h := newHost(t, testPolicy())
+	for _, link := range []bool{false, true} {
+		s := probeSpec(t, testPolicy())
+		real := filepath.Join(t.TempDir(), "data")
+		spent := filepath.Join(real, spentDir, "spent")
+		if err := os.MkdirAll(spent, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(spent, "used"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.DataDir = real
+		if link {
+			s.DataDir = real + ".link"
+			if err := os.Symlink(real, s.DataDir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		at := func(p string) string { return filepath.Join(s.DataDir, p) }
+		got := probe(t, h, s, "write:"+at("new"), "setid:"+at("setid"), "read:"+at(spentDir+"/spent/used"), "write:"+at(spentDir+"/new"), "rename:"+at(spentDir))
+		for act, want := range map[string]string{
+			"write:" + at("new"): "ok", "setid:" + at("setid"): "EPERM", "read:" + at(spentDir+"/spent/used"): "ENOENT",
+			"write:" + at(spentDir+"/new"): "ENOSPC", "rename:" + at(spentDir): "EBUSY",
+		} {
+			if got.acts[act] != want {
+				t.Errorf("%s: %q, want %q", act, got.acts[act], want)
+			}
+		}
+	}
+}
+
 // TestExchangedSkill: the directory that was checked is the one that is shown.
 func TestExchangedSkill(t *testing.T) {
 	h := newHost(t, testPolicy())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 	"sort"
 	"strings"
 
@@ -16,9 +17,10 @@ import (
 
 // Places in the view that are the fence's own.
 const (
-	markPath = "/.fence"    // readable by mode, allowed by no rule: for the canary
-	homePath = "/tmp/.home" // the run's HOME
-	confDir  = "/tmp/.run"  // the run's private directory
+	markPath = "/.fence"      // readable by mode, allowed by no rule: for the canary
+	homePath = "/tmp/.home"   // the run's HOME
+	confDir  = "/tmp/.run"    // the run's private directory
+	spentDir = ".mcp-confirm" // in the data folder: the front's spent approvals
 )
 
 // builder collects what a run may see, from which both the mount view and the
@@ -57,6 +59,9 @@ func (h *Host) grants(s Spec, o *order, r *Run, conf string) {
 	}
 	for _, w := range writes {
 		b.reach(w.Path, viewOp{Kind: "write", Map: h.mapFD(o, w.Path)}, accessWrite)
+	}
+	if s.DataDir != "" && o.has(report.NSMount) {
+		b.hide(path.Join(s.DataDir, spentDir))
 	}
 	if s.Config != nil && o.has(report.NSMount) {
 		b.ops[confDir] = viewOp{Kind: "own", Path: confDir}
@@ -131,6 +136,15 @@ func (b *builder) add(v viewOp, access int64) {
 	b.ops[v.Path] = v
 	if access != 0 {
 		b.rules = append(b.rules, rule{v.Path, access})
+	}
+}
+
+// hide puts an empty page over a directory in a folder that a run may write: a
+// script that could take spent approvals away could have them used again.
+func (b *builder) hide(at string) {
+	at, err := filepath.EvalSymlinks(at)
+	if info, e := os.Stat(at); err == nil && e == nil && info.IsDir() && b.covered(at) {
+		b.ops[at] = viewOp{Kind: "tmpfs", Path: at, Arg: "4096", N: 1}
 	}
 }
 

@@ -76,9 +76,16 @@ func open(path string, flags int) string {
 }
 
 var acts = map[string]func(string) string{
-	"read":   func(p string) string { return open(p, unix.O_RDONLY) },
-	"write":  func(p string) string { return open(p, unix.O_WRONLY|unix.O_CREAT) },
-	"stat":   func(p string) string { return word(unix.Stat(p, new(unix.Stat_t))) },
+	"read":  func(p string) string { return open(p, unix.O_RDONLY) },
+	"write": func(p string) string { return open(p, unix.O_WRONLY|unix.O_CREAT) },
+	"stat":  func(p string) string { return word(unix.Stat(p, new(unix.Stat_t))) },
+	"setid": func(p string) string {
+		if err := os.WriteFile(p, []byte("x"), 0o755); err != nil {
+			return word(err)
+		}
+		return word(unix.Chmod(p, 0o4755))
+	},
+	"rename": func(p string) string { return word(os.Rename(p, p+".away")) },
 	"chmod":  func(p string) string { return word(unix.Chmod(p, 0o755)) },
 	"list":   list,
 	"cat":    func(p string) string { b, err := os.ReadFile(p); return word(err) + " " + strconv.Quote(string(b)) },
