@@ -56,6 +56,14 @@ func withSpecialists(c *cobra.Command, f *packageFlags, do func(*specialist.Shel
 	return f.refusal(c, err)
 }
 
+// showProgress shows how far a command is until done is called, which has to
+// come before anything is printed.
+func showProgress(c *cobra.Command, f *packageFlags, s *specialist.Shelf) (done func()) {
+	m := newMeter(c.ErrOrStderr(), f.asJSON)
+	s.Progress = m.step
+	return m.finish
+}
+
 func newSpecialistPreview() *cobra.Command {
 	var f packageFlags
 	var report string
@@ -71,7 +79,9 @@ first, 2 a mistake in the command line.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return withSpecialists(c, &f, func(s *specialist.Shelf) error {
+				done := showProgress(c, &f, s)
 				p, err := s.Preview(c.Context(), args[0])
+				done()
 				if err != nil {
 					return err
 				}
@@ -139,7 +149,9 @@ standard input) in place of token and flags.`,
 				if err != nil {
 					return err
 				}
+				done := showProgress(c, &f, s)
 				out, err := s.Install(c.Context(), r)
+				done()
 				if err != nil {
 					return err
 				}
@@ -257,7 +269,9 @@ func showExportPreview(c *cobra.Command, f *packageFlags, p *specialist.ExportPr
 }
 
 func exportSpecialist(c *cobra.Command, f *packageFlags, s *specialist.Shelf, r specialist.ExportRequest, output string) error {
+	done := showProgress(c, f, s)
 	out, err := s.Export(c.Context(), r)
+	done()
 	if err != nil {
 		return err
 	}

@@ -81,14 +81,12 @@ func TestSpecialistCommandsInJSON(t *testing.T) {
 		}
 	}
 	var bad struct {
-		Report struct {
-			Installable bool
-			Diagnostics []struct{ Level, Code, Path, Message string }
-		}
+		Installable    bool
+		Diagnostics    []struct{ Level, Code, Path, Message string }
 		CandidateToken string
 	}
 	b.want(exitProblem, "specialist", "preview", b.bundle(ziptest.Entry{Name: "manifest.json", Data: []byte("[]")}, ziptest.Entry{Name: "../\x1b[2J"}), "--json")
-	if answer(&bad); bad.Report.Installable || len(bad.Report.Diagnostics) != 3 || bad.CandidateToken == "" {
+	if answer(&bad); bad.Installable || len(bad.Diagnostics) != 3 || bad.CandidateToken == "" {
 		t.Errorf("%+v", bad)
 	}
 	if strings.Contains(b.stdout.String(), "../") || strings.Contains(b.stdout.String(), `\u001b`) {

@@ -10,6 +10,7 @@ import (
 
 	"skill-mcp/internal/archive"
 	"skill-mcp/internal/pack"
+	"skill-mcp/internal/secretscan"
 )
 
 // defaultVersion is the version of a skill whose document says none.
@@ -28,7 +29,7 @@ type bundled struct {
 func (p *parsed) readBundled(ctx context.Context, name string) (*bundled, error) {
 	root, before := join(p.layout.root, skillsFolder, name), p.f.errors
 	place := quiet(root)
-	if !pack.ValidName(name) {
+	if !pack.ValidName(name) || secretscan.Value(name) {
 		p.f.addf(LevelError, "skill.id-invalid", place, "", "a skill's folder is named by small letters, digits and single hyphens, at most 64, not os- or mcp-")
 	}
 	hasDocument := p.checkPaths(root)

@@ -105,6 +105,9 @@ func plain(unsafeText string) string {
 		return hidden
 	}
 	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' || r == '\t' {
+			return ' '
+		}
 		if s := archive.Shown(string(r)); r == '"' || r == '\\' || s == `"`+string(r)+`"` {
 			return r
 		}

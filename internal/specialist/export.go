@@ -161,7 +161,7 @@ func (s *Shelf) Export(ctx context.Context, r ExportRequest) (*Exported, error) 
 	if err != nil {
 		return nil, err
 	}
-	p, err := parseBytes(ctx, data)
+	p, err := parseBytes(ctx, data, s.Progress)
 	if err != nil {
 		return nil, err
 	}

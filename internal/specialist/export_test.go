@@ -12,7 +12,7 @@ import (
 
 func parse(t *testing.T, data []byte) *parsed {
 	t.Helper()
-	p, err := parseBytes(context.Background(), data)
+	p, err := parseBytes(context.Background(), data, nil)
 	if err != nil || p.f.errors > 0 {
 		t.Fatal(err, p.f.list)
 	}
@@ -191,18 +191,24 @@ func TestC44DeleteLeavesAllSkills(t *testing.T) {
 	b := newBench(t)
 	b.install(good(append(skill("a", "x"), skill("b", "x")...)...).zip())
 	before := b.body("a") + b.body("b")
+	if err := os.Symlink("/etc/hostname", filepath.Join(b.Into, "a", "link")); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := b.Delete(context.Background(), DeleteRequest{"rev", 1, nil}); err != nil {
 		t.Fatal(err)
 	}
 	if ids, _ := b.List(); len(ids) != 0 || b.body("a")+b.body("b") != before {
 		t.Error(ids)
 	}
+	if target, err := os.Readlink(filepath.Join(b.Into, "a", "link")); err != nil || target != "/etc/hostname" {
+		t.Errorf("what the owner put there is not the same: %q %v", target, err)
+	}
 	for _, id := range []string{"a", "b"} {
 		if o := b.owners(id); len(o.OwnerIDs) != 0 || !o.Standalone {
 			t.Errorf("%+v", o)
 		}
 	}
-	if p := b.preview(good(skill("a", "x")...).zip()); p.skill("a").Disposition != ReuseStandalone {
+	if p := b.preview(good(skill("b", "x")...).zip()); p.skill("b").Disposition != ReuseStandalone {
 		t.Errorf("%+v", p.Report.Summary)
 	}
 }

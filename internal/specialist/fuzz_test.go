@@ -61,7 +61,7 @@ func FuzzPackage(f *testing.F) {
 	}
 	f.Add(ziptest.Zip())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if _, err := parseBytes(context.Background(), data); err != nil {
+		if _, err := parseBytes(context.Background(), data, nil); err != nil {
 			t.Error(err)
 		}
 	})

@@ -17,6 +17,7 @@ import (
 
 // secrets are planted into mutations; none may ever be printed.
 var secrets = []string{
+	"sk-" + "abcdefghij-klmnopqrstuvwx",
 	"ghp_" + "aB3aB3aB3aB3aB3aB3aB3aB3aB3aB3aB3aB3", "AKIA" + "ABCDEFGHIJKLMNOP",
 	"eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0." + "dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
 }

@@ -86,7 +86,7 @@ func (s *Shelf) again(ctx context.Context, c *candidate, data []byte, chosen map
 	if slices.Contains(s.BuiltInIDs, c.ID) {
 		return nil, nil, refuse(CodeProtectedTarget, "", "the specialist %s is built in", shown(c.ID))
 	}
-	parsed, err := parseBytes(ctx, data)
+	parsed, err := parseBytes(ctx, data, s.Progress)
 	if err != nil {
 		return nil, nil, err
 	}

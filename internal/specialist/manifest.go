@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"skill-mcp/internal/secretscan"
 	"skill-mcp/internal/strictjson"
 )
 
@@ -16,9 +17,10 @@ type Manifest struct {
 
 var idRule = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,127}$`)
 
-// ValidID says whether a specialist may have this id.
+// ValidID says whether a specialist may have this id. Ids are printed
+// everywhere, so one of the shape of a credential is none.
 func ValidID(id string) bool {
-	return idRule.MatchString(id) && !strings.HasPrefix(id, "os-") && !strings.HasPrefix(id, "mcp-")
+	return idRule.MatchString(id) && !strings.HasPrefix(id, "os-") && !strings.HasPrefix(id, "mcp-") && !secretscan.Value(id)
 }
 
 // parseManifest reads manifest.json. What is wrong is in f, and the field it is

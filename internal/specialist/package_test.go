@@ -375,6 +375,24 @@ func TestC32Sums(t *testing.T) {
 	}
 }
 
+// Too much of everything does not hide what else is wrong.
+func TestLimitsDoNotHideOtherFaults(t *testing.T) {
+	b := newBench(t)
+	g := good(e{Name: "skills/Bad/SKILL.md"}).m("id", "A").p("enabled", true)
+	for i := range MaxFiles {
+		g.more = append(g.more, e{Name: fmt.Sprintf("skills/a/f%04d", i)})
+	}
+	for i := range 10 {
+		g.more = append(g.more, e{Name: fmt.Sprintf("skills/b/f%d", i), Size: ziptest.U32(MaxFileBytes)})
+	}
+	p := b.preview(g.zip())
+	for _, code := range []string{"package.archive-file-count-exceeded", "manifest.id-invalid", "specialist.enabled-field-forbidden"} {
+		if p.find(code) == nil {
+			t.Errorf("%s is not reported: %v", code, p.codes(LevelError))
+		}
+	}
+}
+
 func TestC34SizesThatLie(t *testing.T) {
 	b := newBench(t)
 	data := bytes.Repeat([]byte("0123456789"), 1000)

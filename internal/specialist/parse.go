@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"skill-mcp/internal/archive"
+	"skill-mcp/internal/pack"
 )
 
 // parsed is a package as far as it could be understood, without a look at what
@@ -23,14 +24,15 @@ type parsed struct {
 	bytes    int64 // decompressed, as counted
 	scripts  int   // skills with programs
 
-	starts map[int][]byte  // first bytes of each file, by entry
-	unread map[string]bool // skill folders with a file that could not be read
+	progress func(pack.Step) // may be nil
+	starts   map[int][]byte  // first bytes of each file, by entry
+	unread   map[string]bool // skill folders with a file that could not be read
 }
 
 // parseBytes reads a package from the bytes of its archive. Nothing in it makes
 // this fail: what is wrong is in the findings. The error is ctx's.
-func parseBytes(ctx context.Context, data []byte) (*parsed, error) {
-	p := &parsed{f: &findings{}}
+func parseBytes(ctx context.Context, data []byte, progress func(pack.Step)) (*parsed, error) {
+	p := &parsed{f: &findings{}, progress: progress}
 	tree, err := archive.Open(bytes.NewReader(data), int64(len(data)), readLimits())
 	if err != nil {
 		p.f.add(fromError(err, ""))
@@ -41,8 +43,8 @@ func parseBytes(ctx context.Context, data []byte) (*parsed, error) {
 }
 
 // parseTree reads a package from a folder.
-func parseTree(ctx context.Context, tree archive.Tree) (*parsed, error) {
-	p := &parsed{f: &findings{}, tree: tree, folder: true}
+func parseTree(ctx context.Context, tree archive.Tree, progress func(pack.Step)) (*parsed, error) {
+	p := &parsed{f: &findings{}, tree: tree, folder: true, progress: progress}
 	return p, p.read(ctx)
 }
 
@@ -61,7 +63,7 @@ func (p *parsed) read(ctx context.Context) error {
 		}
 	}
 	p.layout = arrange(entries, p.f)
-	if !p.layout.ok || !readable {
+	if !p.layout.ok {
 		return nil
 	}
 	if text, place, ok := p.document(manifestName); ok {
@@ -69,6 +71,9 @@ func (p *parsed) read(ctx context.Context) error {
 	}
 	if text, place, ok := p.document(profileName); ok {
 		p.profile = parseProfile(text, place, p.f)
+	}
+	if !readable {
+		return nil
 	}
 	for _, name := range p.layout.skills {
 		b, err := p.readBundled(ctx, name)
@@ -98,6 +103,9 @@ func (p *parsed) readAll(ctx context.Context) error {
 		p.files++
 		n, err := p.drain(ctx, i, buffer)
 		p.bytes += n
+		if p.progress != nil {
+			p.progress(pack.Step{What: "read", Bytes: p.bytes, Entries: p.files, TotalEntries: len(entries)})
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

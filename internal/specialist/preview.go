@@ -17,7 +17,7 @@ import (
 // Preview is the answer to a look at a package. Report may be saved; the token
 // may not.
 type Preview struct {
-	Report    Report    `json:"report"`
+	Report
 	Token     string    `json:"candidateToken,omitempty"` // 64 hex digits; "" when nothing can be changed
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 }
@@ -79,7 +79,7 @@ type Metrics struct {
 // nothing; what it keeps is the candidate. The error is a *pack.Refusal when
 // there is no package to look at.
 func (s *Shelf) Preview(ctx context.Context, unsafeSource string) (*Preview, error) {
-	data, p, err := readSource(ctx, unsafeSource)
+	data, p, err := s.readSource(ctx, unsafeSource)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func summaryOf(p *plan) *Summary {
 
 // readSource gives the bytes of a package and what they hold. A folder becomes
 // an archive, so that what is installed is what was previewed.
-func readSource(ctx context.Context, unsafeSource string) ([]byte, *parsed, error) {
+func (s *Shelf) readSource(ctx context.Context, unsafeSource string) ([]byte, *parsed, error) {
 	// O_NONBLOCK: a FIFO in place of the package must not hang the command.
 	f, err := os.OpenFile(unsafeSource, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -154,7 +154,7 @@ func readSource(ctx context.Context, unsafeSource string) ([]byte, *parsed, erro
 	case err != nil:
 		return nil, nil, refuseErr(CodeSource, err, "open the package")
 	case info.IsDir():
-		return readFolder(ctx, unsafeSource)
+		return s.readFolder(ctx, unsafeSource)
 	case !info.Mode().IsRegular():
 		return nil, nil, refuse(CodeSource, "give a .zip file or a folder", "the package is neither a file nor a folder")
 	}
@@ -168,7 +168,7 @@ func readSource(ctx context.Context, unsafeSource string) ([]byte, *parsed, erro
 	if len(data) > MaxPackageBytes {
 		return nil, tooLarge(int64(len(data))), nil
 	}
-	p, err := parseBytes(ctx, data)
+	p, err := parseBytes(ctx, data, s.Progress)
 	return data, p, err
 }
 
@@ -178,7 +178,7 @@ func tooLarge(size int64) *parsed {
 	return p
 }
 
-func readFolder(ctx context.Context, name string) ([]byte, *parsed, error) {
+func (s *Shelf) readFolder(ctx context.Context, name string) ([]byte, *parsed, error) {
 	root, err := os.OpenRoot(name)
 	if err != nil {
 		return nil, nil, refuseErr(CodeSource, err, "open the package")
@@ -191,7 +191,7 @@ func readFolder(ctx context.Context, name string) ([]byte, *parsed, error) {
 		p.f.add(fromError(err, ""))
 		return nil, p, nil
 	}
-	p, err := parseTree(ctx, tree)
+	p, err := parseTree(ctx, tree, s.Progress)
 	if err != nil || p.f.errors > 0 {
 		return nil, p, err
 	}
@@ -208,7 +208,7 @@ func readFolder(ctx context.Context, name string) ([]byte, *parsed, error) {
 	if out.Len() > MaxPackageBytes {
 		return nil, tooLarge(int64(out.Len())), nil
 	}
-	p, err = parseBytes(ctx, out.Bytes())
+	p, err = parseBytes(ctx, out.Bytes(), s.Progress)
 	return out.Bytes(), p, err
 }
 

@@ -57,7 +57,8 @@ type Shelf struct {
 	BuiltInSkills []string // skills that come with the product, beside those in Into that were not imported
 	Connectors    []string // names of connectors that nobody may take
 
-	Now func() time.Time // the clock; time.Now when nil
+	Now      func() time.Time // the clock; time.Now when nil
+	Progress func(pack.Step)  // called often; nil for none
 }
 
 func (s *Shelf) now() time.Time {

@@ -63,8 +63,8 @@ func (st *stager) write(ctx context.Context, k *planned, open func(base, name st
 }
 
 // restage stages a copy of an installed skill with another list of owners.
-// Everything else stays as it is, byte for byte; a folder with a link in it is
-// refused, since a copy could not be the same.
+// Everything else stays as it is, byte for byte, also what the owner put there
+// since; a link stays a link and is not followed.
 func restage(ctx context.Context, tx *store.Tx, into, id string, o *ownership) error {
 	from, err := openFolder(into, id)
 	if err != nil {
@@ -87,6 +87,8 @@ func restage(ctx context.Context, tx *store.Tx, into, id string, o *ownership) e
 			return nil
 		case d.IsDir():
 			return copyFolder(to, name, d)
+		case d.Type() == fs.ModeSymlink:
+			return copyLink(from, to, name)
 		case !d.Type().IsRegular():
 			return fmt.Errorf("%s is neither a file nor a folder", shown(name))
 		}
@@ -104,6 +106,14 @@ func copyFolder(to *os.Root, name string, d fs.DirEntry) error {
 		return err
 	}
 	return to.Chmod(name, info.Mode().Perm()|0o700)
+}
+
+func copyLink(from, to *os.Root, name string) error {
+	target, err := from.Readlink(name)
+	if err != nil {
+		return err
+	}
+	return to.Symlink(target, name)
 }
 
 func copyFile(from, to *os.Root, name string) error {
