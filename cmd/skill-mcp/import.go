@@ -19,8 +19,9 @@ func newImportCommand() *cobra.Command {
 		Short: "Bring skills in from a zip, a folder or GitHub",
 		Long: `Brings skills in, in two steps. preview shows what a bundle holds, what would
 happen and what to look at, and prints a token. apply installs what you choose
-of it. Nothing of a bundle is run, and nothing is granted: an imported script
-still needs its declaration and your grant like any other.
+of it. Nothing of a bundle is run, and nothing is granted: the folder is served
+only once you name it in SKILLS_DIR. Then a declared script may run after each
+approval; with MCP_SKILL_RUN only the scripts that it names.
 
 Exit codes: 0 everything succeeded, 1 something was refused or failed, 2 a
 mistake in the command line.`,
@@ -235,7 +236,7 @@ func showApplied(c *cobra.Command, f *packageFlags, a *pack.Applied) error {
 		return withCode(exitProblem, fmt.Errorf("%d of %d items failed", n, len(a.Results)))
 	}
 	if !f.asJSON {
-		fmt.Fprintf(c.ErrOrStderr(), "serve them with SKILLS_DIR=%s; scripts run only once you grant them\n", a.Into)
+		fmt.Fprintf(c.ErrOrStderr(), "serve them with SKILLS_DIR=%s: declared scripts then run when approved, with MCP_SKILL_RUN only those it names\n", a.Into)
 	}
 	return nil
 }
