@@ -117,7 +117,7 @@ func (c *checker) skill(s *catalog.Skill) {
 	}
 	for _, d := range s.Declaration.Scripts {
 		if c.o.Interpreters != nil && !slices.Contains(c.o.Interpreters, d.Interpreter) {
-			c.add(skillMD(s.Dir), orStart(scriptPlace(s.Frontmatter, d.Path, "interpreter")), Warning, CodeInterpreter,
+			c.add(skillMD(s.Dir), orStart(scriptPlace(s.Frontmatter, quoted(d.Path), "interpreter")), Warning, CodeInterpreter,
 				fmt.Sprintf("the policy has no interpreter %q (it has %s): the script runs only where the owner adds it", d.Interpreter, strings.Join(c.o.Interpreters, ", ")))
 		}
 	}

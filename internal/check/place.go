@@ -1,6 +1,7 @@
 package check
 
 import (
+	"encoding/json"
 	"regexp"
 	"strconv"
 	"strings"
@@ -63,9 +64,9 @@ func locate(front *yamlcore.Node, detail string) place {
 	if strings.HasPrefix(detail, "the frontmatter names the skill ") {
 		return placeOf(front.Get("name"))
 	}
-	if quoted, ok := strings.CutPrefix(detail, "the declared script "); ok {
-		quoted, _, _ = strings.Cut(quoted, " is not among")
-		return scriptPlace(front, strings.Trim(quoted, `"`), "script")
+	if script, ok := strings.CutPrefix(detail, "the declared script "); ok {
+		script, _, _ = strings.Cut(script, " is not among")
+		return scriptPlace(front, script, "script")
 	}
 	return place{}
 }
@@ -78,7 +79,7 @@ func within(n *yamlcore.Node, rest string) *yamlcore.Node {
 	}
 	if n != nil && n.Kind == yamlcore.Seq {
 		for _, item := range n.Items {
-			if item.Raw != "" && strings.Contains(rest, " "+item.Raw+" ") || item.Text != "" && strings.Contains(rest, `"`+item.Text+`"`) {
+			if item.Raw != "" && strings.Contains(rest, " "+item.Raw+" ") || item.Text != "" && strings.Contains(rest, quoted(item.Text)) {
 				return item
 			}
 		}
@@ -110,7 +111,7 @@ func follow(n *yamlcore.Node, path string) (last *yamlcore.Node, whole bool) {
 // keyOn finds the key on a line that a message names.
 func keyOn(n *yamlcore.Node, line int, detail string) *yamlcore.Node {
 	for _, e := range n.Entries {
-		if int(e.Key.Line) == line && strings.Contains(detail, e.Key.Text) {
+		if int(e.Key.Line) == line && strings.Contains(detail, "unknown key "+quoted(e.Key.Text)+" (") {
 			return e.Key
 		}
 		if key := keyOn(e.Value, line, detail); key != nil {
@@ -125,14 +126,15 @@ func keyOn(n *yamlcore.Node, line int, detail string) *yamlcore.Node {
 	return nil
 }
 
-// scriptPlace is where a declared script has its value under key.
+// scriptPlace is where a declared script, named by its quoted path, has its
+// value under key.
 func scriptPlace(front *yamlcore.Node, path, key string) place {
 	run := front.Get("mcp-host").Get("run")
 	if run == nil {
 		return place{}
 	}
 	for _, item := range run.Items {
-		if text, ok := item.Get("script").Str(); ok && text == path {
+		if text, ok := item.Get("script").Str(); ok && quoted(text) == path {
 			return placeOf(item.Get(key))
 		}
 	}
@@ -145,4 +147,13 @@ func locatePortable(front *yamlcore.Node, why string) place {
 		return placeOf(n)
 	}
 	return placeOf(front)
+}
+
+// quoted writes a value as the messages of package catalog do.
+func quoted(text string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // a string can always be encoded
+	return strings.TrimSuffix(b.String(), "\n")
 }
