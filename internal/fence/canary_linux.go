@@ -7,30 +7,31 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"skill-mcp/internal/order"
 	"skill-mcp/internal/report"
 )
 
 // layBaits opens, before the last layers, what the canary needs and the layers
 // deny: sockets of a denied family, a listener outside the Landlock domain.
 func (c *child) layBaits() (err error) {
-	if c.has(report.LandlockNet) && c.ABI >= 4 {
+	if c.Has(report.LandlockNet) && c.ABI >= 4 {
 		if c.baits[0], err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err != nil {
-			return layered{report.LandlockNet, err}
+			return order.InLayer(report.LandlockNet, err)
 		}
 	}
-	if !c.has(report.LandlockScope) || c.ABI < 6 {
+	if !c.Has(report.LandlockScope) || c.ABI < 6 {
 		return nil
 	}
 	for i := 1; i <= 2; i++ {
 		if c.baits[i], err = unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0); err != nil {
-			return layered{report.LandlockScope, err}
+			return order.InLayer(report.LandlockScope, err)
 		}
 	}
 	if err = unix.Bind(c.baits[1], &unix.SockaddrUnix{}); err == nil { // an empty name: the kernel picks an abstract one
 		err = unix.Listen(c.baits[1], 1)
 	}
 	if err != nil {
-		return layered{report.LandlockScope, err}
+		return order.InLayer(report.LandlockScope, err)
 	}
 	return nil
 }
@@ -52,7 +53,7 @@ type trial struct {
 // the layer is then given up or the run aborted. Test: TestStep/canary
 func (c *child) canary() error {
 	for _, t := range append(c.processTrials(), c.kernelTrials()...) {
-		if !c.has(t.layer) {
+		if !c.Has(t.layer) {
 			continue
 		}
 		if err := t.run(); err != nil {
@@ -80,9 +81,9 @@ func (t trial) run() error {
 		return nil
 	}
 	if err == nil {
-		return layered{t.layer, fmt.Errorf("canary: %s was not refused", t.act)}
+		return order.InLayer(t.layer, fmt.Errorf("canary: %s was not refused", t.act))
 	}
-	return layered{t.layer, fmt.Errorf("canary: %s: %w", t.act, err)}
+	return order.InLayer(t.layer, fmt.Errorf("canary: %s: %w", t.act, err))
 }
 
 // holds turns a comparison into a trial's answer.
@@ -219,13 +220,11 @@ func (c *child) parentEnviron() error {
 // report sends what was proved, with the run's /tmp so that the monitor can
 // see how full it was.
 func (c *child) report() error {
-	out := &coder{b: []byte{recordReport}}
-	walkProofs(out, &c.proofs)
 	var rights []byte
 	if c.tmp >= 0 {
 		rights = unix.UnixRights(c.tmp)
 	}
-	if err := unix.Sendmsg(statusFD, out.b, rights, nil, unix.MSG_NOSIGNAL); err != nil {
+	if err := unix.Sendmsg(order.StatusFD, order.ProofsRecord(c.proofs), rights, nil, unix.MSG_NOSIGNAL); err != nil {
 		return fmt.Errorf("send report: %w", err)
 	}
 	if c.tmp >= 0 {

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"skill-mcp/internal/order"
 	"skill-mcp/internal/report"
 )
 
@@ -21,7 +22,7 @@ func (c *child) execve() error {
 		return err
 	}
 	defaultSignals()
-	if !c.has(report.NSPid) {
+	if !c.Has(report.NSPid) {
 		if !c.ProbeOnly {
 			l.start() // never returns
 		}
@@ -34,7 +35,7 @@ func (c *child) execve() error {
 		l.start()
 	}
 	if errno != 0 {
-		return layered{report.NSPid, fmt.Errorf("fork the script's process: %w", errno)}
+		return order.InLayer(report.NSPid, fmt.Errorf("fork the script's process: %w", errno))
 	}
 	return nil
 }
@@ -56,7 +57,7 @@ type launch struct {
 // launch opens the interpreter in the view and compares it with the file the
 // monitor resolved.
 func (c *child) launch() (*launch, error) {
-	l := &launch{empty: new(byte), probe: c.ProbeOnly, inside: c.has(report.NSPid), monitor: uintptr(c.Monitor), poll: unix.PollFd{Fd: statusFD}}
+	l := &launch{empty: new(byte), probe: c.ProbeOnly, inside: c.Has(report.NSPid), monitor: uintptr(c.Monitor), poll: unix.PollFd{Fd: order.StatusFD}}
 	if c.ProbeOnly {
 		return l, nil
 	}
@@ -118,18 +119,18 @@ func (l *launch) start() {
 		pid, _, _ := unix.RawSyscall(unix.SYS_GETPID, 0, 0, 0)
 		_, _, errno := unix.RawSyscall(unix.SYS_KILL, l.monitor, 0, 0)
 		if parent != 0 || (errno != unix.ESRCH && l.monitor > pid) {
-			l.tell(recordUnproved, 0)
+			l.tell(order.RecordUnproved, 0)
 			exit(1)
 		}
 	}
-	l.tell(recordStarted, 0)
+	l.tell(order.RecordStarted, 0)
 	if l.probe || orphaned(&l.poll, &l.immediately) {
 		exit(0)
 	}
 	unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&l.mask)), 0, 8, 0, 0)
 	_, _, errno := unix.RawSyscall6(unix.SYS_EXECVEAT, l.fd, uintptr(unsafe.Pointer(l.empty)),
 		uintptr(unsafe.Pointer(&l.argv[0])), uintptr(unsafe.Pointer(&l.envv[0])), unix.AT_EMPTY_PATH, 0)
-	l.tell(recordExec, uint32(errno))
+	l.tell(order.RecordExec, uint32(errno))
 	exit(127)
 }
 
@@ -139,5 +140,5 @@ func (l *launch) start() {
 //go:norace
 func (l *launch) tell(kind byte, value uint32) {
 	l.note[0], l.note[1], l.note[2] = kind, byte(value>>8), byte(value)
-	unix.RawSyscall(unix.SYS_WRITE, statusFD, uintptr(unsafe.Pointer(&l.note)), 3)
+	unix.RawSyscall(unix.SYS_WRITE, order.StatusFD, uintptr(unsafe.Pointer(&l.note)), 3)
 }

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"skill-mcp/internal/order"
 	"skill-mcp/internal/report"
 )
 
@@ -24,7 +25,7 @@ func (c *child) pidNamespace() error {
 	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
 		return err
 	}
-	i := &initProcess{answer: uintptr(pipe[1]), uid: uintptr(c.UID), gid: uintptr(c.GID), change: c.has(report.UID) && !c.MapUser, proc: c.has(report.NSMount)}
+	i := &initProcess{answer: uintptr(pipe[1]), uid: uintptr(c.UID), gid: uintptr(c.GID), change: c.Has(report.UID) && !c.MapUser, proc: c.Has(report.NSMount)}
 	i.lay()
 	// A bare fork: one thread, no Go runtime. CLONE_PARENT makes it the monitor's
 	// child, CLONE_FILES lets it leave a descriptor here.
@@ -81,8 +82,8 @@ func (i *initProcess) lay() {
 		i.words[n], _ = unix.BytePtrFromString(w) // no NUL in a constant
 	}
 	i.caps[0] = unix.LINUX_CAPABILITY_VERSION_3
-	i.set, i.note[0] = ^uint64(0), recordInit
-	i.poll = unix.PollFd{Fd: statusFD}
+	i.set, i.note[0] = ^uint64(0), order.RecordInit
+	i.poll = unix.PollFd{Fd: order.StatusFD}
 }
 
 // serve is the init: it makes the /proc, gives up what it was born with, and
@@ -109,7 +110,7 @@ func (i *initProcess) serve() {
 		exit(1) // the answer does not come, and the child gives the layer up
 	}
 	unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0, 0)
-	unix.RawSyscall(unix.SYS_WRITE, statusFD, uintptr(unsafe.Pointer(&i.note)), 1)
+	unix.RawSyscall(unix.SYS_WRITE, order.StatusFD, uintptr(unsafe.Pointer(&i.note)), 1)
 	if orphaned(&i.poll, &i.zero) {
 		exit(1)
 	}

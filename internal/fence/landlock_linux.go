@@ -8,31 +8,16 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"skill-mcp/internal/order"
 	"skill-mcp/internal/report"
 )
-
-// newestABI is the last Landlock ABI whose rights are known here (Linux 7.1).
-// A newer kernel is used as this one.
-const newestABI = 9
 
 // ruleNetPort is LANDLOCK_RULE_NET_PORT, which x/sys does not name.
 const ruleNetPort = 2
 
-// Rights of a path rule, by what the path is for.
-const (
-	accessRead = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
-	accessExec = accessRead | unix.LANDLOCK_ACCESS_FS_EXECUTE
-	accessDev  = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE
-	// accessWrite has no EXECUTE: what runs is what was approved, and no devices.
-	accessWrite = accessRead | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR |
-		unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG |
-		unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM |
-		unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_TRUNCATE | accessResolve
-	accessResolve = 1 << 16 // LANDLOCK_ACCESS_FS_RESOLVE_UNIX, ABI 9
-	// accessFile are the rights a rule on a file may have; others are EINVAL.
-	accessFile = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
-		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
-)
+// accessFile are the rights a rule on a file may have; others are EINVAL.
+const accessFile = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
+	unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 
 // handledFS is the set of file rights that an ABI can deny: all of them are.
 func handledFS(abi int64) uint64 {
@@ -43,17 +28,6 @@ func handledFS(abi int64) uint64 {
 		}
 	}
 	return 1<<bits - 1
-}
-
-// landlockABI asks the kernel which Landlock it has. The error tells no system
-// call (ENOSYS), not in the kernel's lsm= list (EOPNOTSUPP) and denied by a
-// filter outside (EPERM) apart.
-func landlockABI() (int64, error) {
-	v, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	if errno != 0 {
-		return 0, errno
-	}
-	return min(int64(v), newestABI), nil
 }
 
 // Step: landlock
@@ -72,16 +46,16 @@ func (c *child) landlock() error {
 	}
 	attr := unix.LandlockRulesetAttr{}
 	size := uintptr(8)
-	if c.has(report.LandlockFS) {
+	if c.Has(report.LandlockFS) {
 		attr.Handled_access_fs = handledFS(c.ABI)
 	}
-	if c.has(report.LandlockNet) && c.ABI >= 4 {
+	if c.Has(report.LandlockNet) && c.ABI >= 4 {
 		attr.Handled_access_net, size = unix.LANDLOCK_ACCESS_NET_BIND_TCP, 16
 		if !c.NetAny {
 			attr.Handled_access_net |= unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 		}
 	}
-	if c.has(report.LandlockScope) && c.ABI >= 6 {
+	if c.Has(report.LandlockScope) && c.ABI >= 6 {
 		attr.Scoped, size = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET|unix.LANDLOCK_SCOPE_SIGNAL, 24
 	}
 	set, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
@@ -120,7 +94,7 @@ func (c *child) addRules(set int, attr unix.LandlockRulesetAttr) error {
 
 // addPath adds one path rule. A path that is not there, or that the run's user
 // cannot reach, needs none.
-func addPath(set int, r rule, handled uint64) error {
+func addPath(set int, r order.Rule, handled uint64) error {
 	fd, err := unix.Open(r.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) {
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"skill-mcp/internal/order"
 	"skill-mcp/internal/report"
 )
 
@@ -37,7 +38,7 @@ func (c *child) view() error {
 	if err := unix.MoveMount(c.root, "", unix.AT_FDCWD, "/", unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
 		return fmt.Errorf("attach new root: %w", err)
 	}
-	c.shown = map[viewOp]bool{}
+	c.shown = map[order.ViewOp]bool{}
 	return c.showAll()
 }
 
@@ -116,7 +117,7 @@ func newMount(kind string, attr int, options [][2]string) (int, error) {
 }
 
 // show carries out one row of the view, relative to the new root.
-func (c *child) show(root int, v viewOp) error {
+func (c *child) show(root int, v order.ViewOp) error {
 	at := "." + v.Path
 	switch v.Kind {
 	case "dir":
@@ -134,7 +135,7 @@ func (c *child) show(root int, v viewOp) error {
 	case "file", "ownfile":
 		return c.putFile(root, at, v)
 	}
-	if v.Kind == "proc" && c.proc < 0 && c.has(report.NSPid) {
+	if v.Kind == "proc" && c.proc < 0 && c.Has(report.NSPid) {
 		return nil // refused, and reported so
 	}
 	fd, err := c.source(v)
@@ -151,7 +152,7 @@ func (c *child) show(root int, v viewOp) error {
 
 // putFile makes a small file with its content; the place of a mount is an
 // empty one.
-func (c *child) putFile(root int, at string, v viewOp) error {
+func (c *child) putFile(root int, at string, v order.ViewOp) error {
 	fd, err := unix.Openat(root, at, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC|unix.O_NOFOLLOW, uint32(v.N))
 	if err != nil {
 		return err
@@ -167,7 +168,7 @@ func (c *child) putFile(root int, at string, v viewOp) error {
 }
 
 // source makes the mount of one row, not attached.
-func (c *child) source(v viewOp) (int, error) {
+func (c *child) source(v order.ViewOp) (int, error) {
 	switch v.Kind {
 	case "tmpfs":
 		id := [][2]string{{"uid", strconv.Itoa(int(c.UID))}, {"gid", strconv.Itoa(int(c.GID))}, {"mode", "0700"}}
@@ -190,7 +191,7 @@ func (c *child) source(v viewOp) (int, error) {
 // clone makes a detached copy of the tree at v.Arg with the attributes. The
 // path was resolved by the monitor; a link put into it since is refused, and
 // so is another file than the one behind v.N.
-func (c *child) clone(v viewOp, attr uint64) (int, error) {
+func (c *child) clone(v order.ViewOp, attr uint64) (int, error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_NOFOLLOW, Resolve: unix.RESOLVE_NO_SYMLINKS}
 	at, err := unix.Openat2(unix.AT_FDCWD, v.Arg, &how)
 	if err != nil {
@@ -218,7 +219,7 @@ func (c *child) clone(v viewOp, attr uint64) (int, error) {
 	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &m); err != nil {
 		// A file system that cannot be mapped stays as it is: the run then may
 		// what its modes let everybody. Its own uid is worth more than a write.
-		c.prove(report.NSMount, report.Enforced, "owners of "+path.Base(v.Arg)+" not mapped: "+errnoName(err), "")
+		c.prove(report.NSMount, report.Enforced, "owners of "+path.Base(v.Arg)+" not mapped: "+order.ErrnoName(err), "")
 	}
 	return fd, nil
 }

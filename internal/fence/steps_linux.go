@@ -10,17 +10,27 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"skill-mcp/internal/order"
 	"skill-mcp/internal/report"
 	"skill-mcp/internal/seccomp"
 	"skill-mcp/internal/tun"
 )
 
-// steps is the order in which a child fences itself in. The two steps before
-// it, prepare and clone, are the monitor's (start_linux.go). A step that fails
+// niceness makes a run lose against the server and the user's programs, where
+// no control group bounds its share.
+const niceness = 5
+
+// securebits: root means nothing, sets are not changed by uid changes, no
+// ambient capabilities; each locked (linux/securebits.h, bits 0 to 7 without
+// KEEP_CAPS itself).
+const securebits = 0xef
+
+// Steps is the order in which a child fences itself in. The two steps before
+// it, prepare and clone, are the monitor's (package spawn). A step that fails
 // ends the child; whether the run is then refused or started again without
 // the layer, and reported so, is the policy's word and decided by the monitor.
-func steps() []step {
-	return []step{
+func Steps() []Step {
+	return []Step{
 		{"user_map", "", (*child).userMap},
 		{"reset", "", (*child).reset},
 		{"cgroup", "", (*child).cgroup},
@@ -77,7 +87,7 @@ func (c *child) userMap() error {
 // that is not dumpable does not own its files in /proc.
 // On failure: the run is aborted. Test: TestStep/reset
 func (c *child) reset() error {
-	if c.has(report.Rlimits) {
+	if c.Has(report.Rlimits) {
 		// The kernel picks the script and not a neighbour when memory runs out.
 		if err := writeFile("/proc/self/oom_score_adj", "1000"); err != nil {
 			return err
@@ -101,10 +111,10 @@ func (c *child) identity() error {
 		var buf [64]byte
 		size, err := unix.Readlink("/proc/thread-self/ns/"+kind, buf[:])
 		if err != nil {
-			return layered{layers[kind], fmt.Errorf("read namespace %s: %w", kind, err)}
+			return order.InLayer(layers[kind], fmt.Errorf("read namespace %s: %w", kind, err))
 		}
 		if string(buf[:size]) == n {
-			return layered{layers[kind], fmt.Errorf("namespace %s is the monitor's: %w", kind, unix.EEXIST)}
+			return order.InLayer(layers[kind], fmt.Errorf("namespace %s is the monitor's: %w", kind, unix.EEXIST))
 		}
 	}
 	return nil
@@ -125,12 +135,12 @@ func (c *child) cgroup() error {
 		return fmt.Errorf("read own groups: %w", err)
 	}
 	for i, l := range []report.Layer{report.CgroupMemory, report.CgroupPids, report.CgroupCPU, report.CgroupKill} {
-		if i >= len(c.Cgroups) || !c.has(l) {
+		if i >= len(c.Cgroups) || !c.Has(l) {
 			continue
 		}
 		controller, suffix, _ := strings.Cut(c.Cgroups[i], " ")
 		if !inGroup(string(text), controller, suffix) {
-			return layered{l, fmt.Errorf("not inside group %s: %w", suffix, unix.ESRCH)}
+			return order.InLayer(l, fmt.Errorf("not inside group %s: %w", suffix, unix.ESRCH))
 		}
 	}
 	return nil
@@ -163,15 +173,15 @@ func (c *child) network() error {
 	case c.Tun:
 		d, err := tun.Open()
 		if err == nil {
-			err = tun.Send(statusFD, d)
+			err = tun.Send(order.StatusFD, d)
 			unix.Close(d.FD)
 		}
 		if err != nil {
-			return layered{report.NSNet, err}
+			return order.InLayer(report.NSNet, err)
 		}
 	case c.Lo:
 		if err := tun.LoopbackUp(); err != nil {
-			return layered{report.NSNet, err}
+			return order.InLayer(report.NSNet, err)
 		}
 	}
 	return nil
@@ -230,13 +240,10 @@ func (c *child) rlimits() error {
 			return fmt.Errorf("set limit %d: %w", r.Resource, err)
 		}
 	}
-	have, err := unix.Getpriority(unix.PRIO_PROCESS, 0) // the kernel's form: 20 minus the nice value
-	if c.has(report.CgroupCPU) || (err == nil && 20-have >= niceness) {
-		return nil
-	}
-	// Nothing else bounds its share of the processor, so it should lose against
+	// Where nothing else bounds its share of the processor it should lose against
 	// the server. One that is nicer already stays so: going back needs a privilege.
-	if left, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil && 20-left >= niceness {
+	have, err := unix.Getpriority(unix.PRIO_PROCESS, 0) // the kernel's form: 20 minus the nice value
+	if c.Has(report.CgroupCPU) || (err == nil && 20-have >= niceness) {
 		return nil
 	}
 	if err := unix.Setpriority(unix.PRIO_PROCESS, 0, niceness); err != nil {
@@ -252,7 +259,7 @@ func (c *child) rlimits() error {
 // On failure: the run is aborted. Test: TestStep/close_range
 func (c *child) closeRange() error {
 	// Never a loop: the limit may be 2^30.
-	if err := unix.CloseRange(statusFD, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+	if err := unix.CloseRange(order.StatusFD, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("mark descriptors close-on-exec: %w", err)
 	}
 	return nil
@@ -291,7 +298,7 @@ func (c *child) boundingSet() error {
 // Order: groups, gid, uid, then the sets (securebits keep them over setuid).
 // On failure: the layer is given up or the run aborted. Test: TestStep/credentials
 func (c *child) credentials() error {
-	if c.has(report.UID) && !c.MapUser {
+	if c.Has(report.UID) && !c.MapUser {
 		for _, fd := range []int{1, 2} { // so that /dev/stdout can be opened
 			unix.Fchown(fd, int(c.UID), int(c.GID)) // not a pipe of ours: nothing to give away
 		}
@@ -300,16 +307,16 @@ func (c *child) credentials() error {
 			{unix.SYS_SETGROUPS, 0, 0, 0}, {unix.SYS_SETRESGID, g, g, g}, {unix.SYS_SETRESUID, u, u, u},
 		} {
 			if _, _, errno := unix.RawSyscall(call[0], call[1], call[2], call[3]); errno != 0 {
-				return layered{report.UID, fmt.Errorf("change to uid %d: %w", c.UID, errno)}
+				return order.InLayer(report.UID, fmt.Errorf("change to uid %d: %w", c.UID, errno))
 			}
 		}
 	}
-	if !c.has(report.Capabilities) {
+	if !c.Has(report.Capabilities) {
 		return nil
 	}
 	unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // EINVAL before Linux 4.3, which has none
 	if err := setCapabilities(0); err != nil {
-		return layered{report.Capabilities, fmt.Errorf("empty the capability sets: %w", err)}
+		return order.InLayer(report.Capabilities, fmt.Errorf("empty the capability sets: %w", err))
 	}
 	return nil
 }
@@ -332,7 +339,7 @@ func (c *child) parentDeath() error {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return fmt.Errorf("tie to the monitor: %w", err)
 	}
-	if !c.has(report.NSPid) && int64(unix.Getppid()) != c.Monitor {
+	if !c.Has(report.NSPid) && int64(unix.Getppid()) != c.Monitor {
 		return fmt.Errorf("the monitor is gone: %w", unix.ESRCH)
 	}
 	return nil
@@ -348,7 +355,7 @@ func (c *child) chdir() error {
 	if err := unix.Chdir(c.Cwd); err != nil {
 		return &os.PathError{Op: "chdir", Path: c.Cwd, Err: err}
 	}
-	return sameFile(".", c.files[skillFile])
+	return sameFile(".", c.files[order.SkillFile])
 }
 
 // Step: no_new_privs

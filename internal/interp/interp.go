@@ -18,8 +18,8 @@ import (
 	"strings"
 	"time"
 
-	"skill-mcp/internal/fence"
 	"skill-mcp/internal/policy"
+	"skill-mcp/internal/spawn"
 	"skill-mcp/internal/wire"
 )
 
@@ -32,7 +32,7 @@ const versionWait = 5 * time.Second
 // closed, some time after ask.
 type Interpreter struct {
 	entry policy.Interpreter
-	prog  fence.Program
+	prog  spawn.Program
 
 	known   chan struct{}
 	version string
@@ -73,7 +73,7 @@ func (i *Interpreter) Ask(started func(pid int)) {
 func (i *Interpreter) Name() string { return i.entry.Name }
 
 // Program is what the fence needs to start it. Precondition: it can run.
-func (i *Interpreter) Program() fence.Program { return i.prog }
+func (i *Interpreter) Program() spawn.Program { return i.prog }
 
 // State describes the entry. What the policy does not bound is not waited for.
 func (i *Interpreter) State(wait bool) wire.Interpreter {
@@ -98,8 +98,8 @@ func (i *Interpreter) Close() {
 }
 
 // resolve finds the program, opens it once and computes what it reads.
-func resolve(entry policy.Interpreter, path string) (fence.Program, error) {
-	p := fence.Program{Name: entry.Name, Args: entry.Args, Env: entry.Env}
+func resolve(entry policy.Interpreter, path string) (spawn.Program, error) {
+	p := spawn.Program{Name: entry.Name, Args: entry.Args, Env: entry.Env}
 	var err error
 	if entry.Path != "" {
 		p.Path, p.File, err = openProgram(entry.Path)
@@ -107,7 +107,7 @@ func resolve(entry policy.Interpreter, path string) (fence.Program, error) {
 		p.Path, p.File, err = search(entry.Name, path)
 	}
 	if err != nil {
-		return fence.Program{}, err
+		return spawn.Program{}, err
 	}
 	p.Read = append(libraries(p.Path, extensions(entry.Name, p.Path)), prefixReads(entry.Name, p.Path)...)
 	for _, r := range entry.Read {

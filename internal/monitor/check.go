@@ -13,11 +13,11 @@ import (
 	"skill-mcp/internal/beneath"
 	"skill-mcp/internal/egresswire"
 	"skill-mcp/internal/environ"
-	"skill-mcp/internal/fence"
 	"skill-mcp/internal/grant"
 	"skill-mcp/internal/interp"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
+	"skill-mcp/internal/spawn"
 	"skill-mcp/internal/uplink"
 	"skill-mcp/internal/wire"
 )
@@ -37,7 +37,7 @@ type approved struct {
 	dir     beneath.Place // the skill's real directory
 	script  beneath.Place
 	interp  *interp.Interpreter
-	prog    fence.Program // what interp starts
+	prog    spawn.Program // what interp starts
 	granted []string
 	env     runEnv
 	network policy.Network

@@ -11,12 +11,12 @@ import (
 
 	"skill-mcp/internal/beneath"
 	"skill-mcp/internal/environ"
-	"skill-mcp/internal/fence"
 	"skill-mcp/internal/grant"
 	"skill-mcp/internal/interp"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
 	"skill-mcp/internal/runner"
+	"skill-mcp/internal/spawn"
 	"skill-mcp/internal/tun"
 	"skill-mcp/internal/wire"
 )
@@ -33,7 +33,7 @@ func (h *stuck) Report(p policy.Policy, n policy.Network) report.Fence {
 func (h *stuck) Sweep() []string { return nil }
 func (h *stuck) Spare(int)       {}
 func (h *stuck) Close() error    { return nil }
-func (h *stuck) Start(fence.Spec) (run, error) {
+func (h *stuck) Start(spawn.Spec) (run, error) {
 	if h.fail != nil {
 		return nil, h.fail
 	}
@@ -43,8 +43,8 @@ func (h *stuck) Start(fence.Spec) (run, error) {
 // stuckRun ends when done is closed and is killed when kills has come to zero.
 type stuckRun struct {
 	done   chan struct{}
-	leader fence.Exit
-	usage  fence.Usage
+	leader spawn.Exit
+	usage  spawn.Usage
 	kills  atomic.Int64
 	closes time.Duration
 }
@@ -54,8 +54,8 @@ func (r *stuckRun) Fence() report.Fence    { return report.Fence{} }
 func (r *stuckRun) EnvNames() []string     { return []string{} }
 func (r *stuckRun) Terminate()             {}
 func (r *stuckRun) Done() <-chan struct{}  { return r.done }
-func (r *stuckRun) Leader() fence.Exit     { return r.leader }
-func (r *stuckRun) Usage() fence.Usage     { return r.usage }
+func (r *stuckRun) Leader() spawn.Exit     { return r.leader }
+func (r *stuckRun) Usage() spawn.Usage     { return r.usage }
 func (r *stuckRun) Device() *tun.Device    { return nil }
 func (r *stuckRun) Close() (left []string) { time.Sleep(r.closes); return nil } // a slow disk
 func (r *stuckRun) Kill(d time.Duration) []report.Survivor {
@@ -145,9 +145,9 @@ func TestASetUpThatFails(t *testing.T) {
 		code    string // of the refusal, "" = a result
 		verdict report.Verdict
 	}{
-		"a step of a required layer": {&fence.SetupError{Stage: "seccomp", Layer: report.Seccomp, Errno: "EPERM"}, wire.CodeFence, ""},
-		"a step of no layer":         {&fence.SetupError{Stage: "clone", Errno: "EAGAIN"}, "", report.SetupFailed},
-		"the execve":                 {&fence.SetupError{Stage: "execve", Errno: "EACCES"}, "", report.DeniedExec},
+		"a step of a required layer": {&spawn.SetupError{Stage: "seccomp", Layer: report.Seccomp, Errno: "EPERM"}, wire.CodeFence, ""},
+		"a step of no layer":         {&spawn.SetupError{Stage: "clone", Errno: "EAGAIN"}, "", report.SetupFailed},
+		"the execve":                 {&spawn.SetupError{Stage: "execve", Errno: "EACCES"}, "", report.DeniedExec},
 		"an error that is no step":   {os.ErrDeadlineExceeded, wire.CodeSetup, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestASetUpThatFails(t *testing.T) {
 }
 
 func TestCountersReachTheResult(t *testing.T) {
-	r := &stuckRun{done: make(chan struct{}), leader: fence.Exit{Signal: "SIGKILL"}, usage: fence.Usage{
+	r := &stuckRun{done: make(chan struct{}), leader: spawn.Exit{Signal: "SIGKILL"}, usage: spawn.Usage{
 		CPU: 3 * time.Millisecond, PeakMemory: 5, PeakPids: 6, OOMKills: 1, LeaderOOM: true,
 	}}
 	close(r.done)

@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"skill-mcp/internal/environ"
-	"skill-mcp/internal/fence"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
+	"skill-mcp/internal/spawn"
 	"skill-mcp/internal/tun"
 )
 
@@ -16,7 +16,7 @@ type host interface {
 	Report(policy.Policy, policy.Network) report.Fence
 	Sweep() []string
 	Spare(pid int)
-	Start(fence.Spec) (run, error)
+	Start(spawn.Spec) (run, error)
 	Close() error
 }
 
@@ -27,9 +27,9 @@ type run interface {
 	EnvNames() []string
 	Terminate()
 	Done() <-chan struct{}
-	Leader() fence.Exit
+	Leader() spawn.Exit
 	Kill(time.Duration) []report.Survivor
-	Usage() fence.Usage
+	Usage() spawn.Usage
 	Close() []string
 	Device() *tun.Device // the way out in mode declared, nil = none
 }

@@ -5,25 +5,25 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"skill-mcp/internal/fence"
 	"skill-mcp/internal/policy"
+	"skill-mcp/internal/spawn"
 )
 
-// fenced is a fence.Host whose runs are this package's.
-type fenced struct{ *fence.Host }
+// fenced is a spawn.Host whose runs are this package's.
+type fenced struct{ *spawn.Host }
 
 // Start starts one run behind the fence.
-func (f fenced) Start(s fence.Spec) (run, error) {
+func (f fenced) Start(s spawn.Spec) (run, error) {
 	r, err := f.Host.Start(s)
 	if err != nil {
-		return nil, err // not r: a nil *fence.Run would not be a nil run
+		return nil, err // not r: a nil *spawn.Run would not be a nil run
 	}
 	return r, nil
 }
 
 // newHost probes this system once.
 func newHost(p policy.Policy) (host, error) {
-	return fenced{fence.Probe(p, fence.ProbeOptions{})}, nil
+	return fenced{spawn.Probe(p, spawn.ProbeOptions{})}, nil
 }
 
 // harden makes this process unreadable for others of its user and the reaper

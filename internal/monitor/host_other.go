@@ -3,16 +3,16 @@
 package monitor
 
 import (
-	"skill-mcp/internal/fence"
 	"skill-mcp/internal/plain"
 	"skill-mcp/internal/policy"
+	"skill-mcp/internal/spawn"
 )
 
 // unfenced is a plain.Host whose runs are this package's.
 type unfenced struct{ plain.Host }
 
 // Start starts one run without a fence.
-func (u unfenced) Start(s fence.Spec) (run, error) {
+func (u unfenced) Start(s spawn.Spec) (run, error) {
 	r, err := u.Host.Start(s)
 	if err != nil {
 		return nil, err // not r: a nil *plain.Run would not be a nil run

@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"skill-mcp/internal/environ"
-	"skill-mcp/internal/fence"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
+	"skill-mcp/internal/spawn"
 	"skill-mcp/internal/wire"
 )
 
 func TestVerdict(t *testing.T) {
-	exit := func(code int) facts { return facts{ended: true, leader: fence.Exit{Code: code}} }
-	signal := func(s string) facts { return facts{ended: true, leader: fence.Exit{Signal: s}} }
+	exit := func(code int) facts { return facts{ended: true, leader: spawn.Exit{Code: code}} }
+	signal := func(s string) facts { return facts{ended: true, leader: spawn.Exit{Signal: s}} }
 	with := func(f facts, change func(*facts)) facts { change(&f); return f }
 	heap := "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n"
 	for name, c := range map[string]struct {
@@ -29,7 +29,7 @@ func TestVerdict(t *testing.T) {
 		"the deadline":                           {with(signal("SIGTERM"), func(f *facts) { f.timedOut = true }), report.Timeout},
 		"the deadline, and then exit 0":          {with(exit(0), func(f *facts) { f.timedOut = true }), report.Timeout},
 		"pipes held after the leader":            {with(exit(0), func(f *facts) { f.pipesHeld = true }), report.TimeoutAfterExit},
-		"memory took the leader":                 {with(signal("SIGKILL"), func(f *facts) { f.usage = fence.Usage{OOMKills: 1, LeaderOOM: true} }), report.OOMCgroup},
+		"memory took the leader":                 {with(signal("SIGKILL"), func(f *facts) { f.usage = spawn.Usage{OOMKills: 1, LeaderOOM: true} }), report.OOMCgroup},
 		"memory took a child, exit 0":            {with(exit(0), func(f *facts) { f.usage.OOMKills = 2 }), report.OOMChild},
 		"memory took a child, then the deadline": {with(exit(0), func(f *facts) { f.usage.OOMKills = 2; f.timedOut = true }), report.OOMChild},
 		"V8's own end by exit code":              {with(exit(134), func(f *facts) { f.tail = heap }), report.OOMHeap},
@@ -45,9 +45,9 @@ func TestVerdict(t *testing.T) {
 		"a flood":                                {with(signal("SIGKILL"), func(f *facts) { f.flooded = true }), report.OutputFlood},
 		"a program it may not start, node":       {with(exit(1), func(f *facts) { f.tail = "Error: spawn /bin/ls EACCES" }), report.DeniedExec},
 		"a program it may not start, shell":      {with(exit(126), func(f *facts) { f.tail = "ls: Permission denied" }), report.DeniedExec},
-		"a set-up step":                          {facts{setup: &fence.SetupError{Stage: "landlock", Errno: "EPERM"}}, report.SetupFailed},
-		"the interpreter refused":                {facts{setup: &fence.SetupError{Stage: "execve", Errno: "EACCES"}}, report.DeniedExec},
-		"the interpreter missing":                {facts{setup: &fence.SetupError{Stage: "execve", Errno: "ENOENT"}}, report.SetupFailed},
+		"a set-up step":                          {facts{setup: &spawn.SetupError{Stage: "landlock", Errno: "EPERM"}}, report.SetupFailed},
+		"the interpreter refused":                {facts{setup: &spawn.SetupError{Stage: "execve", Errno: "EACCES"}}, report.DeniedExec},
+		"the interpreter missing":                {facts{setup: &spawn.SetupError{Stage: "execve", Errno: "ENOENT"}}, report.SetupFailed},
 		"a cancel":                               {with(signal("SIGTERM"), func(f *facts) { f.cancelled = true }), report.Cancelled},
 		"a cancel of a run over memory":          {with(signal("SIGTERM"), func(f *facts) { f.cancelled = true; f.usage.OOMKills = 1 }), report.Cancelled},
 		"something survived":                     {with(signal("SIGKILL"), func(f *facts) { f.survivors = 1; f.timedOut = true }), report.KillIncomplete},
@@ -110,7 +110,7 @@ func TestBuildEnv(t *testing.T) {
 	}
 	got := buildEnv(e, &approved{
 		granted: []string{"TOKEN", "UNSET", "MCPORTER_KEEPALIVE"}, req: wire.Request{Config: true},
-		prog: fence.Program{Env: []string{"NEEDED=1"}},
+		prog: spawn.Program{Env: []string{"NEEDED=1"}},
 	})
 	want := []string{
 		"HOME=/h", "LANG=", "MCPORTER_CONFIG=", "MCPORTER_DISABLE_KEEPALIVE=*", "MCPORTER_OAUTH_NO_BROWSER=1",

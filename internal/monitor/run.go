@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"skill-mcp/internal/capture"
-	"skill-mcp/internal/fence"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
+	"skill-mcp/internal/spawn"
 	"skill-mcp/internal/uplink"
 	"skill-mcp/internal/wire"
 )
@@ -40,7 +40,7 @@ func (m *monitor) execute(a *approved, config []byte) error {
 	}
 	if err != nil {
 		c.Started()
-		return m.notStarted(a, &fence.SetupError{Stage: "egress", Text: err.Error()}, begin)
+		return m.notStarted(a, &spawn.SetupError{Stage: "egress", Text: err.Error()}, begin)
 	}
 	defer up.Close()
 	r, err := m.host.Start(m.spec(a, c, config, up))
@@ -52,7 +52,7 @@ func (m *monitor) execute(a *approved, config []byte) error {
 	device := r.Device()
 	if err := up.Connect(device); err != nil {
 		m.end(r, c)
-		return m.notStarted(a, &fence.SetupError{Stage: "egress", Text: err.Error()}, begin)
+		return m.notStarted(a, &spawn.SetupError{Stage: "egress", Text: err.Error()}, begin)
 	}
 	if err := m.conn.SendValue(wire.KindStarted, wire.Started{Pid: r.Pid()}); err != nil {
 		m.end(r, c)
@@ -118,11 +118,11 @@ func (m *monitor) watch(r run, c *capture.Capture, timeout time.Duration) (f fac
 // tree is what was found when a run's processes were ended.
 type tree struct {
 	ended     bool
-	leader    fence.Exit
+	leader    spawn.Exit
 	survivors []report.Survivor
 	held      bool
 	by        time.Time // when the result has to be on its way
-	usage     fence.Usage
+	usage     spawn.Usage
 	leftovers []string
 }
 
@@ -218,7 +218,7 @@ func (m *monitor) deliver(res wire.Result, c *capture.Capture) error {
 // the policy requires refuses the run as a missing layer does; any other is a
 // result, told by stage and errno and never by an exit code.
 func (m *monitor) notStarted(a *approved, err error, begin time.Time) error {
-	var setup *fence.SetupError
+	var setup *spawn.SetupError
 	if !errors.As(err, &setup) {
 		return m.refuse(refusal(wire.CodeSetup, "", "set up the run: %v", err))
 	}
@@ -231,8 +231,8 @@ func (m *monitor) notStarted(a *approved, err error, begin time.Time) error {
 }
 
 // spec is what the fence is asked for. All of it was checked.
-func (m *monitor) spec(a *approved, c *capture.Capture, config []byte, up *uplink.Uplink) fence.Spec {
-	s := fence.Spec{
+func (m *monitor) spec(a *approved, c *capture.Capture, config []byte, up *uplink.Uplink) spawn.Spec {
+	s := spawn.Spec{
 		Policy: m.boot.Policy, Limits: a.limits, Network: a.network,
 		SkillDir: a.dir.File, SkillPath: a.dir.Path, ScriptPath: a.script.Path,
 		Exec: a.prog, Args: a.req.Args, Env: a.env.list,

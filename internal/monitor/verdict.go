@@ -4,23 +4,23 @@ import (
 	"fmt"
 	"strings"
 
-	"skill-mcp/internal/fence"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
+	"skill-mcp/internal/spawn"
 	"skill-mcp/internal/uplink"
 )
 
 // facts are what is known when a run is over; the verdict is a function of them.
 type facts struct {
-	setup     *fence.SetupError // nil = the script was started
+	setup     *spawn.SetupError // nil = the script was started
 	ended     bool              // the leader's end was seen
-	leader    fence.Exit        // valid when ended
+	leader    spawn.Exit        // valid when ended
 	timedOut  bool
 	cancelled bool
 	flooded   bool
 	pipesHeld bool // not closed within the drain after the tree was ended
 	survivors int
-	usage     fence.Usage
+	usage     spawn.Usage
 	tail      string // the last bytes of stderr
 }
 

@@ -15,9 +15,9 @@ import (
 	"strings"
 	"time"
 
-	"skill-mcp/internal/fence"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
+	"skill-mcp/internal/spawn"
 	"skill-mcp/internal/tun"
 )
 
@@ -61,7 +61,7 @@ func (Host) Spare(int) {}
 func (Host) Close() error { return nil }
 
 // Start runs the interpreter on the script.
-func (h Host) Start(s fence.Spec) (*Run, error) {
+func (h Host) Start(s spawn.Spec) (*Run, error) {
 	tmp, err := os.MkdirTemp("", "skill-mcp-run-")
 	if err != nil {
 		return nil, setupError("tmp", err)
@@ -101,8 +101,8 @@ func (h Host) Start(s fence.Spec) (*Run, error) {
 }
 
 // setupError tells a failed step by its name and errno.
-func setupError(stage string, err error) *fence.SetupError {
-	e := &fence.SetupError{Stage: stage, Text: err.Error()}
+func setupError(stage string, err error) *spawn.SetupError {
+	e := &spawn.SetupError{Stage: stage, Text: err.Error()}
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		e.Errno = path.Err.Error()
@@ -127,7 +127,7 @@ func (r *Run) Device() *tun.Device   { return nil }
 func (r *Run) Done() <-chan struct{} { return r.done }
 
 // Leader gives exit code or signal.
-func (r *Run) Leader() fence.Exit { return exitOf(r.cmd.ProcessState) }
+func (r *Run) Leader() spawn.Exit { return exitOf(r.cmd.ProcessState) }
 
 // Kill ends the group; a process that left it is out of reach here.
 func (r *Run) Kill(within time.Duration) []report.Survivor {
@@ -143,8 +143,8 @@ func (r *Run) Kill(within time.Duration) []report.Survivor {
 }
 
 // Usage is what the system counted for the leader and those it waited for.
-func (r *Run) Usage() fence.Usage {
-	return fence.Usage{CPU: r.cmd.ProcessState.UserTime() + r.cmd.ProcessState.SystemTime()}
+func (r *Run) Usage() spawn.Usage {
+	return spawn.Usage{CPU: r.cmd.ProcessState.UserTime() + r.cmd.ProcessState.SystemTime()}
 }
 
 // Close removes the private directory.

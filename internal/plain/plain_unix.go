@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"skill-mcp/internal/fence"
+	"skill-mcp/internal/spawn"
 )
 
 // groups says that a run is a process group of its own.
@@ -24,9 +24,9 @@ func terminateGroup(p *os.Process) { _ = unix.Kill(-p.Pid, unix.SIGTERM) }
 func killGroup(p *os.Process) { _ = unix.Kill(-p.Pid, unix.SIGKILL) }
 
 // exitOf reads how a process ended.
-func exitOf(s *os.ProcessState) fence.Exit {
+func exitOf(s *os.ProcessState) spawn.Exit {
 	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
-		return fence.Exit{Signal: unix.SignalName(w.Signal())}
+		return spawn.Exit{Signal: unix.SignalName(w.Signal())}
 	}
-	return fence.Exit{Code: s.ExitCode()}
+	return spawn.Exit{Code: s.ExitCode()}
 }

@@ -12,15 +12,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"skill-mcp/internal/fence"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
+	"skill-mcp/internal/spawn"
 )
 
 const patience = 20 * time.Second
 
 // start runs a shell script and gives what it writes.
-func start(t *testing.T, text string, change func(*fence.Spec)) (*Run, *os.File) {
+func start(t *testing.T, text string, change func(*spawn.Spec)) (*Run, *os.File) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -36,8 +36,8 @@ func start(t *testing.T, text string, change func(*fence.Spec)) (*Run, *os.File)
 	}
 	t.Cleanup(func() { _ = r.Close() })
 	defer w.Close()
-	s := fence.Spec{
-		SkillPath: dir, ScriptPath: script, Exec: fence.Program{Path: "/bin/sh"}, Args: []string{"a b"},
+	s := spawn.Spec{
+		SkillPath: dir, ScriptPath: script, Exec: spawn.Program{Path: "/bin/sh"}, Args: []string{"a b"},
 		Env: []string{"HOME=/root", "MCPORTER_CONFIG=", "TMPDIR=/tmp", "X=1"}, Config: []byte("{}"), Stdout: w, Stderr: w,
 	}
 	if change != nil {
@@ -73,7 +73,7 @@ func TestARunGetsItsEnvironmentAndEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-r.Done()
-	if got := r.Leader(); got != (fence.Exit{Code: 7}) {
+	if got := r.Leader(); got != (spawn.Exit{Code: 7}) {
 		t.Errorf("%+v", got)
 	}
 	f := strings.Split(strings.TrimSpace(string(buf[:n])), "|")
@@ -107,9 +107,9 @@ func TestTheGroupEndsWithTheRun(t *testing.T) {
 }
 
 func TestAProgramThatCannotBeStarted(t *testing.T) {
-	_, err := Host{}.Start(fence.Spec{SkillPath: t.TempDir(), Exec: fence.Program{Path: "/nonexistent/sh"}})
-	var setup *fence.SetupError
-	if e, ok := err.(*fence.SetupError); !ok || e.Stage != "execve" || e.Errno == "" {
+	_, err := Host{}.Start(spawn.Spec{SkillPath: t.TempDir(), Exec: spawn.Program{Path: "/nonexistent/sh"}})
+	var setup *spawn.SetupError
+	if e, ok := err.(*spawn.SetupError); !ok || e.Stage != "execve" || e.Errno == "" {
 		t.Errorf("%v %v", err, setup)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"os"
 	"syscall"
 
-	"skill-mcp/internal/fence"
+	"skill-mcp/internal/spawn"
 )
 
 // groups says that there is no process group that could be ended as one.
@@ -22,4 +22,4 @@ func terminateGroup(p *os.Process) { _ = p.Kill() }
 func killGroup(p *os.Process) { _ = p.Kill() }
 
 // exitOf reads how a process ended.
-func exitOf(s *os.ProcessState) fence.Exit { return fence.Exit{Code: s.ExitCode()} }
+func exitOf(s *os.ProcessState) spawn.Exit { return spawn.Exit{Code: s.ExitCode()} }

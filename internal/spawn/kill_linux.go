@@ -1,4 +1,4 @@
-package fence
+package spawn
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"skill-mcp/internal/order"
 	"skill-mcp/internal/report"
 )
 
@@ -93,7 +94,7 @@ func (r *Run) strike() {
 func (r *Run) meetInit() {
 	for r.inside && r.init == 0 && r.child != 0 && !r.failed && r.sock >= 0 {
 		kind, _, err := r.receive()
-		r.failed = kind == 0 || kind == recordFailed || err != nil
+		r.failed = kind == 0 || kind == order.RecordFailed || err != nil
 	}
 }
 

@@ -1,11 +1,9 @@
-package fence
+package spawn
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -123,40 +121,6 @@ func TestStale(t *testing.T) {
 			t.Errorf("%s: %v", name, !want)
 		}
 	}
-}
-
-// TestStepComments holds every step to its fixed comment.
-func TestStepComments(t *testing.T) {
-	text := ""
-	for _, f := range []string{"steps_linux.go", "init_linux.go", "exec_linux.go", "mount_linux.go", "landlock_linux.go", "canary_linux.go", "child_linux.go", "prepare_linux.go", "start_linux.go"} {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text += string(b)
-	}
-	names := []string{"prepare", "clone"}
-	for _, s := range steps() {
-		names = append(names, s.name)
-	}
-	for _, n := range names {
-		form := regexp.MustCompile(`(?m)^// Step: ` + n + `\n// Prevents: (.*\n(// .*\n)*)// Needs: (.*\n(// .*\n)*)// Order: (.*\n(// .*\n)*)// On failure: .*(\n// .*)*Test: TestStep/` + n + `\nfunc `)
-		if !form.MatchString(text) {
-			t.Errorf("step %s has no comment of the form", n)
-		}
-	}
-}
-
-func FuzzDecodeOrder(f *testing.F) {
-	f.Add((&order{}).encode())
-	f.Add((&order{Layers: 7, Cwd: "/x", Env: []string{"A=b", ""}, View: []viewOp{{Kind: "dir", Path: "/a", N: 1}}, Rules: []rule{{"/", 3}}, Rlimits: []rlimit{{1, 2, 3}}, Filter: []byte{1, 2}}).encode())
-	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		o, err := decodeOrder(b)
-		if err == nil && !bytes.Equal(o.encode(), b) {
-			t.Fatalf("%x encodes to %x", b, o.encode())
-		}
-	})
 }
 
 // TestReportIsWhole: every layer has its row, and what is not enforced a reason.

@@ -1,4 +1,4 @@
-package fence
+package spawn
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"skill-mcp/internal/order"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
 )
@@ -25,35 +26,35 @@ func (h *Host) prepare(r *Run, probe bool) error {
 	s := r.spec
 	h.runs++
 	r.name = h.name + "-" + strconv.Itoa(h.runs)
-	o := &order{ProbeOnly: probe, UID: int64(os.Geteuid()), GID: int64(os.Getegid()), Monitor: int64(os.Getpid())}
+	o := &order.Order{ProbeOnly: probe, UID: int64(os.Geteuid()), GID: int64(os.Getegid()), Monitor: int64(os.Getpid())}
 	r.order = o
 	for _, l := range report.Layers() {
 		if _, lacking := r.lacks[l]; !lacking && h.wanted(l, s) {
-			o.Layers |= bit(l)
+			o.Layers |= order.Bit(l)
 		}
 	}
-	r.inside = o.has(report.NSPid)
-	o.MapUser = os.Geteuid() != 0 && (o.flags() != 0 || r.inside)
-	if o.has(report.UID) {
+	r.inside = o.Has(report.NSPid)
+	o.MapUser = os.Geteuid() != 0 && (flags(o) != 0 || r.inside)
+	if o.Has(report.UID) {
 		o.UID, o.GID = int64(h.uid.uid), int64(h.uid.uid)
 	}
-	o.Tun = s.Network == policy.NetDeclared && o.has(report.NSNet)
+	o.Tun = s.Network == policy.NetDeclared && o.Has(report.NSNet)
 	room := int64(0)
 	if r.inside {
 		room = initTasks
 	}
 	for _, n := range nsFlags {
-		if o.has(n.layer) && n.flags != 0 {
+		if o.Has(n.layer) && n.flags != 0 {
 			o.Namespaces = append(o.Namespaces, h.namespaces[n.kind])
 		}
 	}
 	var err error
-	if r.group, err = h.groups.make(r.name, s.Limits, room, o.has); err != nil {
+	if r.group, err = h.groups.make(r.name, s.Limits, room, o.Has); err != nil {
 		return setupError("prepare", "", err)
 	}
 	o.Cgroups = append(r.group.lines, " /"+r.name)
 	o.TmpBytes, o.TmpInodes = s.Limits.TmpBytes, s.Limits.TmpInodes
-	if r.waited && o.has(report.NSMount) {
+	if r.waited && o.Has(report.NSMount) {
 		o.View = h.base(s, o, r, "").view()
 	}
 	return nil
@@ -68,15 +69,15 @@ func (h *Host) complete(r *Run, s Spec) ([]int, error) {
 	o.Cwd, o.Exec = s.SkillPath, s.Exec.Path
 	early := o.View
 	o.NetAny, o.ABI = o.Tun, h.abi
-	if !o.has(report.LandlockFS) && !o.has(report.LandlockNet) && !o.has(report.LandlockScope) {
+	if !o.Has(report.LandlockFS) && !o.Has(report.LandlockNet) && !o.Has(report.LandlockScope) {
 		o.ABI = 0
 	}
 	if s.ProxyPort != 0 {
 		o.Ports = []int64{int64(s.ProxyPort)}
 	}
-	o.Rlimits = limitTable(s.Limits, s.Timeout, o.has(report.UID))
+	o.Rlimits = limitTable(s.Limits, s.Timeout, o.Has(report.UID))
 	var err error
-	if o.Filter, err = h.filter(enforceable(s.Network, o), s.Policy.Name == "strict" && !o.has(report.NSMount)); err != nil {
+	if o.Filter, err = h.filter(enforceable(s.Network, o), s.Policy.Name == "strict" && !o.Has(report.NSMount)); err != nil {
 		return nil, setupError("prepare", report.Seccomp, err)
 	}
 	files, err := h.files(r, o)
@@ -96,11 +97,11 @@ var errOtherView = errors.New("the waiting child has another view")
 // connections through is no wider than what is there to hold it. Without the
 // way out of declared only TCP is left, by port; without Landlock's ports
 // nothing tells one connection from another, so there is none.
-func enforceable(n policy.Network, o *order) policy.Network {
+func enforceable(n policy.Network, o *order.Order) policy.Network {
 	if n == policy.NetDeclared && !o.Tun {
 		n = policy.NetProxy
 	}
-	if n == policy.NetProxy && (o.ABI < 4 || !o.has(report.LandlockNet)) {
+	if n == policy.NetProxy && (o.ABI < 4 || !o.Has(report.LandlockNet)) {
 		return policy.NetNone
 	}
 	return n
@@ -118,10 +119,10 @@ func (h *Host) filter(n policy.Network, strictFiles bool) ([]byte, error) {
 }
 
 // files makes the run's directory, environment and arguments.
-func (h *Host) files(r *Run, o *order) ([]int, error) {
+func (h *Host) files(r *Run, o *order.Order) ([]int, error) {
 	s := r.spec
 	tmp, home, conf := "/tmp", homePath, confDir+"/mcporter-"+token()+".json"
-	if !o.has(report.NSMount) {
+	if !o.Has(report.NSMount) {
 		r.dir = filepath.Join(h.tmpRoot, r.name)
 		tmp, home, conf = r.dir+"/tmp", r.dir+"/home", r.dir+"/run/"+filepath.Base(conf)
 		if err := makeDirs(r.dir, conf, s.Config, int(o.UID), int(o.GID)); err != nil {
@@ -132,7 +133,7 @@ func (h *Host) files(r *Run, o *order) ([]int, error) {
 	o.Env = environment(s, o, tmp, home, conf)
 	r.names = names(o.Env)
 	o.Argv = append([]string{s.Exec.Path}, s.Exec.Args...)
-	if s.Exec.Name == "node" && (!o.has(report.NSMount) || r.group.memory() == "") {
+	if s.Exec.Name == "node" && (!o.Has(report.NSMount) || r.group.memory() == "") {
 		o.Argv = append(o.Argv, "--max-old-space-size="+strconv.FormatInt(s.Limits.MemoryBytes>>20*s.Limits.HeapPercent/100, 10))
 	}
 	o.Argv = append(append(o.Argv, s.ScriptPath), s.Args...)
@@ -170,7 +171,7 @@ func makeDirs(dir, conf string, config []byte, uid, gid int) error {
 // environment is the exact environment of the script: what the monitor chose,
 // with the places that are the run's own put in. TMPDIR is always one of them,
 // HOME where the run could not read the server's.
-func environment(s Spec, o *order, tmp, home, conf string) []string {
+func environment(s Spec, o *order.Order, tmp, home, conf string) []string {
 	own := map[string]string{"TMPDIR": tmp}
 	if s.Config != nil {
 		own["MCPORTER_CONFIG"] = conf
@@ -195,7 +196,7 @@ func environment(s Spec, o *order, tmp, home, conf string) []string {
 }
 
 // readable reports whether a rule allows the directory at path.
-func readable(o *order, path string) bool {
+func readable(o *order.Order, path string) bool {
 	for _, r := range o.Rules {
 		if path == r.Path || strings.HasPrefix(path, strings.TrimSuffix(r.Path, "/")+"/") {
 			return filepath.IsAbs(path) && r.Access&unix.LANDLOCK_ACCESS_FS_READ_DIR != 0

@@ -1,4 +1,4 @@
-package fence
+package spawn
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"skill-mcp/internal/order"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
 )
@@ -33,7 +34,7 @@ type Host struct {
 	maps               []ownerMap
 	namespaces         map[string]string // kind -> the monitor's own, as /proc/self/ns shows it
 	lacks              map[report.Layer]lack
-	probed             []proof
+	probed             []order.Proof
 	spared             map[int]bool
 	runs               int
 	null               *os.File
@@ -128,8 +129,19 @@ func (h *Host) probeLandlock() {
 	}
 	why := "ask for the Landlock version: " + err.Error()
 	for _, l := range []report.Layer{report.LandlockFS, report.LandlockNet, report.LandlockScope} {
-		h.lacks[l] = lack{"landlock", errnoName(err), why}
+		h.lacks[l] = lack{"landlock", order.ErrnoName(err), why}
 	}
+}
+
+// landlockABI asks the kernel which Landlock it has. The error tells no system
+// call (ENOSYS), not in the kernel's lsm= list (EOPNOTSUPP) and denied by a
+// filter outside (EPERM) apart.
+func landlockABI() (int64, error) {
+	v, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0, errno
+	}
+	return min(int64(v), order.NewestABI), nil
 }
 
 func (h *Host) probeUID(dir string) {
@@ -142,7 +154,7 @@ func (h *Host) probeUID(dir string) {
 		h.uid, err = takeUID(filepath.Join(h.tmpRoot, ".skill-mcp-uid"))
 	}
 	if err != nil {
-		h.lacks[report.UID] = lack{"credentials", errnoName(err), err.Error()}
+		h.lacks[report.UID] = lack{"credentials", order.ErrnoName(err), err.Error()}
 	}
 }
 
@@ -153,7 +165,7 @@ func (h *Host) probeGroups() {
 		if err == nil {
 			err = unix.ENOENT
 		}
-		h.lacks[l] = lack{"prepare", errnoName(err), "no group can be made: " + strings.ReplaceAll(err.Error(), "\n", "; ")}
+		h.lacks[l] = lack{"prepare", order.ErrnoName(err), "no group can be made: " + strings.ReplaceAll(err.Error(), "\n", "; ")}
 	}
 	for _, r := range limitRows(policy.Defaults(), 0) {
 		if !h.groups.limits && h.groups.v1[r.controller] == "" {
@@ -250,7 +262,7 @@ func (h *Host) Report(p policy.Policy, n policy.Network) report.Fence {
 }
 
 // rows puts proofs and lacks into report order.
-func (h *Host) rows(p policy.Policy, n policy.Network, lacks map[report.Layer]lack, proofs []proof, levels map[report.Layer]string) report.Fence {
+func (h *Host) rows(p policy.Policy, n policy.Network, lacks map[report.Layer]lack, proofs []order.Proof, levels map[report.Layer]string) report.Fence {
 	out := report.Fence{Policy: p.Name, Network: string(n)}
 	for _, l := range report.Layers() {
 		row := report.Row{Layer: l, Want: p.Want(l), Got: report.Absent, Reason: "not proved"}

@@ -1,4 +1,4 @@
-package fence
+package spawn
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"skill-mcp/internal/order"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
 	"skill-mcp/internal/tun"
@@ -27,9 +28,9 @@ const (
 // Landlock rules are made, so that the two cannot differ.
 type builder struct {
 	conf  string // path of the run's configuration file
-	ops   map[string]viewOp
+	ops   map[string]order.ViewOp
 	links map[string]string // path -> where it leads, "" = no link
-	rules []rule
+	rules []order.Rule
 }
 
 // alwaysRead is readable by every run besides what policy and program name.
@@ -40,7 +41,7 @@ var alwaysRead = [...]string{"/etc/ld.so.cache", "/etc/ssl", "/etc/localtime"}
 var devices = [...]string{"null", "zero", "full", "random", "urandom"}
 
 // grants fills in what a run may see and open: o.View, o.Rules and o.Marks.
-func (h *Host) grants(s Spec, o *order, r *Run, conf string) {
+func (h *Host) grants(s Spec, o *order.Order, r *Run, conf string) {
 	b := h.base(s, o, r, conf)
 	reads := append([]string{}, s.Read...)
 	for _, p := range s.Policy.Read {
@@ -50,26 +51,26 @@ func (h *Host) grants(s Spec, o *order, r *Run, conf string) {
 		reads = append(reads, "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf")
 	}
 	for _, at := range reads {
-		b.reach(at, viewOp{Kind: "tree"}, accessExec)
+		b.reach(at, order.ViewOp{Kind: "tree"}, order.AccessExec)
 	}
-	b.reach(s.SkillPath, viewOp{Kind: "tree", N: 1 + skillFile, Map: h.mapFD(o, s.SkillPath)}, accessExec)
+	b.reach(s.SkillPath, order.ViewOp{Kind: "tree", N: 1 + order.SkillFile, Map: h.mapFD(o, s.SkillPath)}, order.AccessExec)
 	writes := append([]policy.Path{}, s.Policy.Write...)
 	if s.DataDir != "" {
 		writes = append(writes, policy.Path{Path: s.DataDir})
 	}
 	for _, w := range writes {
-		b.reach(w.Path, viewOp{Kind: "write", Map: h.mapFD(o, w.Path)}, accessWrite)
+		b.reach(w.Path, order.ViewOp{Kind: "write", Map: h.mapFD(o, w.Path)}, order.AccessWrite)
 	}
-	if s.DataDir != "" && o.has(report.NSMount) {
+	if s.DataDir != "" && o.Has(report.NSMount) {
 		b.hide(path.Join(s.DataDir, spentDir))
 	}
-	if s.Config != nil && o.has(report.NSMount) {
-		b.ops[confDir] = viewOp{Kind: "own", Path: confDir}
-		b.ops[b.conf] = viewOp{Kind: "ownfile", Path: b.conf, Arg: string(s.Config), N: 0o600}
+	if s.Config != nil && o.Has(report.NSMount) {
+		b.ops[confDir] = order.ViewOp{Kind: "own", Path: confDir}
+		b.ops[b.conf] = order.ViewOp{Kind: "ownfile", Path: b.conf, Arg: string(s.Config), N: 0o600}
 	}
 	o.Rules = b.rules
 	o.Marks = [2]string{b.hidden("/sys/kernel", "/var/lib", "/root", "/home", "/usr/sbin"), markPath}
-	if o.has(report.NSMount) {
+	if o.Has(report.NSMount) {
 		o.View = b.view()
 	} else {
 		o.Marks[1] = b.hidden("/etc/passwd", "/etc/group", "/proc/version", "/usr/bin/env")
@@ -78,32 +79,32 @@ func (h *Host) grants(s Spec, o *order, r *Run, conf string) {
 
 // base is what every run of an interpreter in a network mode has, whatever the
 // skill: a child that waits has it in place already.
-func (h *Host) base(s Spec, o *order, r *Run, conf string) *builder {
-	b := &builder{conf: conf, ops: map[string]viewOp{}, links: map[string]string{}}
-	if o.has(report.NSMount) {
+func (h *Host) base(s Spec, o *order.Order, r *Run, conf string) *builder {
+	b := &builder{conf: conf, ops: map[string]order.ViewOp{}, links: map[string]string{}}
+	if o.Has(report.NSMount) {
 		b.skeleton(s, o)
 	} else {
-		b.rules = append(b.rules, rule{r.dir, accessWrite}, rule{"/proc/self", accessRead}, rule{"/proc/meminfo", accessRead}, rule{"/proc/cpuinfo", accessRead}, rule{"/proc/stat", accessRead})
+		b.rules = append(b.rules, order.Rule{Path: r.dir, Access: order.AccessWrite}, order.Rule{Path: "/proc/self", Access: order.AccessRead}, order.Rule{Path: "/proc/meminfo", Access: order.AccessRead}, order.Rule{Path: "/proc/cpuinfo", Access: order.AccessRead}, order.Rule{Path: "/proc/stat", Access: order.AccessRead})
 	}
 	if at := r.group.memory(); at != "" {
 		// From its own limit V8 sizes its heap. The flag for it would cost node 20
 		// its code cache, 2.6 ms of every start.
-		b.reach(at, viewOp{Kind: "tree"}, accessRead)
+		b.reach(at, order.ViewOp{Kind: "tree"}, order.AccessRead)
 	}
 	for _, d := range devices {
-		b.add(viewOp{Kind: "dev", Path: "/dev/" + d, Arg: "/dev/" + d}, accessDev)
+		b.add(order.ViewOp{Kind: "dev", Path: "/dev/" + d, Arg: "/dev/" + d}, order.AccessDev)
 	}
 	for _, at := range append(alwaysRead[:], s.Exec.Read...) {
-		b.reach(at, viewOp{Kind: "tree"}, accessExec)
+		b.reach(at, order.ViewOp{Kind: "tree"}, order.AccessExec)
 	}
 	if s.Exec.Path != "" {
-		b.reach(s.Exec.Path, viewOp{Kind: "tree"}, accessExec)
+		b.reach(s.Exec.Path, order.ViewOp{Kind: "tree"}, order.AccessExec)
 	}
 	return b
 }
 
 // skeleton is the part of the view that is not the host's.
-func (b *builder) skeleton(s Spec, o *order) {
+func (b *builder) skeleton(s Spec, o *order.Order) {
 	line := fmt.Sprintf("run:x:%d:%d:run:%s:/usr/sbin/nologin\n", o.UID, o.GID, homePath)
 	files := map[string]string{
 		"/etc/passwd": line, "/etc/group": fmt.Sprintf("run:x:%d:\n", o.GID), markPath: "the canary\n",
@@ -116,26 +117,26 @@ func (b *builder) skeleton(s Spec, o *order) {
 		files["/etc/resolv.conf"] = tun.ResolvConf
 	}
 	for at, text := range files {
-		access := int64(accessRead)
+		access := int64(order.AccessRead)
 		if at == markPath {
 			access = 0
 		}
-		b.add(viewOp{Kind: "file", Path: at, Arg: text, N: 0o444}, access)
+		b.add(order.ViewOp{Kind: "file", Path: at, Arg: text, N: 0o444}, access)
 	}
 	for at, to := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {
-		b.ops["/dev/"+at] = viewOp{Kind: "link", Path: "/dev/" + at, Arg: to}
+		b.ops["/dev/"+at] = order.ViewOp{Kind: "link", Path: "/dev/" + at, Arg: to}
 	}
-	b.add(viewOp{Kind: "proc", Path: "/proc"}, accessRead)
-	b.add(viewOp{Kind: "tmpfs", Path: "/tmp", Arg: fmt.Sprint(o.TmpBytes), N: o.TmpInodes}, accessWrite)
-	b.add(viewOp{Kind: "tmpfs", Path: "/dev/shm", Arg: fmt.Sprint(s.Limits.ShmBytes), N: 1024}, accessWrite)
-	b.ops[homePath] = viewOp{Kind: "own", Path: homePath}
+	b.add(order.ViewOp{Kind: "proc", Path: "/proc"}, order.AccessRead)
+	b.add(order.ViewOp{Kind: "tmpfs", Path: "/tmp", Arg: fmt.Sprint(o.TmpBytes), N: o.TmpInodes}, order.AccessWrite)
+	b.add(order.ViewOp{Kind: "tmpfs", Path: "/dev/shm", Arg: fmt.Sprint(s.Limits.ShmBytes), N: 1024}, order.AccessWrite)
+	b.ops[homePath] = order.ViewOp{Kind: "own", Path: homePath}
 }
 
 // add puts one row in place, unless something wider is there.
-func (b *builder) add(v viewOp, access int64) {
+func (b *builder) add(v order.ViewOp, access int64) {
 	b.ops[v.Path] = v
 	if access != 0 {
-		b.rules = append(b.rules, rule{v.Path, access})
+		b.rules = append(b.rules, order.Rule{Path: v.Path, Access: access})
 	}
 }
 
@@ -144,13 +145,13 @@ func (b *builder) add(v viewOp, access int64) {
 func (b *builder) hide(at string) {
 	at, err := filepath.EvalSymlinks(at)
 	if info, e := os.Stat(at); err == nil && e == nil && info.IsDir() && b.covered(at) {
-		b.ops[at] = viewOp{Kind: "tmpfs", Path: at, Arg: "4096", N: 1}
+		b.ops[at] = order.ViewOp{Kind: "tmpfs", Path: at, Arg: "4096", N: 1}
 	}
 }
 
 // reach shows a path as it is reached on the host: each link on the way, and
 // what they lead to. A path that is not there is not shown.
-func (b *builder) reach(at string, v viewOp, access int64) {
+func (b *builder) reach(at string, v order.ViewOp, access int64) {
 	at = path.Clean(at)
 	for links := 0; links < 40; links++ {
 		link, target := b.firstLink(at)
@@ -158,7 +159,7 @@ func (b *builder) reach(at string, v viewOp, access int64) {
 			break
 		}
 		if !b.covered(link) {
-			b.ops[link] = viewOp{Kind: "link", Path: link, Arg: target}
+			b.ops[link] = order.ViewOp{Kind: "link", Path: link, Arg: target}
 		}
 		if !path.IsAbs(target) {
 			target = path.Join(path.Dir(link), target)
@@ -226,23 +227,28 @@ func (b *builder) behindLink(at string) bool {
 // hidden is the first path that exists on the host and is not in the view.
 func (b *builder) hidden(candidates ...string) string {
 	for _, c := range candidates {
-		if _, seen := b.ops[c]; !seen && stat(c) == nil && !b.covered(c) {
+		if _, seen := b.ops[c]; !seen && exists(c) && !b.covered(c) {
 			return c
 		}
 	}
 	return ""
 }
 
+func exists(path string) bool {
+	var st unix.Stat_t
+	return unix.Stat(path, &st) == nil
+}
+
 // view gives the rows in the order in which they are made: parents first, the
 // directories and files that mounts stand on before them, and nothing twice.
-func (b *builder) view() []viewOp {
+func (b *builder) view() []order.ViewOp {
 	paths := make([]string, 0, len(b.ops))
 	for p := range b.ops {
 		paths = append(paths, p)
 	}
 	sort.Strings(paths)
 	made := map[string]bool{"/": true}
-	out := []viewOp{}
+	out := []order.ViewOp{}
 	for _, p := range paths {
 		v := b.ops[p]
 		if b.behindLink(path.Dir(p)) {
@@ -263,25 +269,25 @@ func (b *builder) view() []viewOp {
 }
 
 // parents are the directories above a row that nothing made yet.
-func parents(dir string, made map[string]bool) []viewOp {
+func parents(dir string, made map[string]bool) []order.ViewOp {
 	if made[dir] {
 		return nil
 	}
 	made[dir] = true
-	return append(parents(path.Dir(dir), made), viewOp{Kind: "dir", Path: dir, N: 0o755})
+	return append(parents(path.Dir(dir), made), order.ViewOp{Kind: "dir", Path: dir, N: 0o755})
 }
 
 // place is what a mount stands on.
-func place(v viewOp) []viewOp {
+func place(v order.ViewOp) []order.ViewOp {
 	switch v.Kind {
 	case "proc", "tmpfs":
-		return []viewOp{{Kind: "dir", Path: v.Path, N: 0o755}}
+		return []order.ViewOp{{Kind: "dir", Path: v.Path, N: 0o755}}
 	case "tree", "write", "dev":
 		var st unix.Stat_t
 		if unix.Lstat(v.Arg, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
-			return []viewOp{{Kind: "dir", Path: v.Path, N: 0o755}}
+			return []order.ViewOp{{Kind: "dir", Path: v.Path, N: 0o755}}
 		}
-		return []viewOp{{Kind: "file", Path: v.Path, N: 0o444}}
+		return []order.ViewOp{{Kind: "file", Path: v.Path, N: 0o444}}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package fence
+package spawn
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"skill-mcp/internal/order"
 	"skill-mcp/internal/report"
 	"skill-mcp/internal/tun"
 )
@@ -17,10 +18,10 @@ type Run struct {
 	host   *Host
 	spec   Spec
 	lacks  map[report.Layer]lack
-	proofs []proof
+	proofs []order.Proof
 	names  []string
 	name   string // of its groups and directory
-	order  *order
+	order  *order.Order
 	waited bool // born before it was asked for, with the base of its view
 	group  *group
 	dir    string // on the host, "" with a mount view

@@ -1,4 +1,4 @@
-package fence
+package spawn
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"skill-mcp/internal/order"
 	"skill-mcp/internal/report"
 )
 
@@ -19,14 +20,14 @@ type ownerMap struct {
 }
 
 // mapFD gives 1 + the place of the map among the child's files, for the owner of path, or 0 where none is wanted or to be had.
-func (h *Host) mapFD(o *order, path string) int64 {
+func (h *Host) mapFD(o *order.Order, path string) int64 {
 	var st unix.Stat_t
-	if !o.has(report.UID) || !o.has(report.NSMount) || unix.Stat(path, &st) != nil || int64(st.Uid) == o.UID {
+	if !o.Has(report.UID) || !o.Has(report.NSMount) || unix.Stat(path, &st) != nil || int64(st.Uid) == o.UID {
 		return 0
 	}
 	for i, m := range h.maps {
 		if m.uid == int(st.Uid) && m.gid == int(st.Gid) {
-			return int64(1 + firstMap + i)
+			return int64(1 + order.FirstMap + i)
 		}
 	}
 	f, err := h.userNamespace(int(st.Uid), int(st.Gid), int(o.UID), int(o.GID))
@@ -34,7 +35,7 @@ func (h *Host) mapFD(o *order, path string) int64 {
 		return 0
 	}
 	h.maps = append(h.maps, ownerMap{int(st.Uid), int(st.Gid), f})
-	return int64(firstMap + len(h.maps))
+	return int64(order.FirstMap + len(h.maps))
 }
 
 // userNamespace makes a user namespace that maps one uid and gid. It needs a

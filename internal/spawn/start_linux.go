@@ -1,4 +1,4 @@
-package fence
+package spawn
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"skill-mcp/internal/order"
 	"skill-mcp/internal/report"
 	"skill-mcp/internal/tun"
 )
@@ -121,9 +122,9 @@ func (r *Run) abandon() {
 }
 
 // flags are the namespaces a run gets.
-func (o *order) flags() (f uintptr) {
+func flags(o *order.Order) (f uintptr) {
 	for _, n := range nsFlags {
-		if o.has(n.layer) {
+		if o.Has(n.layer) {
 			f |= n.flags
 		}
 	}
@@ -136,7 +137,7 @@ func (o *order) flags() (f uintptr) {
 // Order: after prepare; the thread stands in the v1 groups only meanwhile.
 // On failure: the namespaces are given up or the run refused. Test: TestStep/clone
 func (h *Host) spawn(r *Run) error {
-	mem, err := r.order.memory()
+	mem, err := r.order.Memory()
 	if err != nil {
 		return setupError("clone", "", err)
 	}
@@ -153,7 +154,7 @@ func (h *Host) spawn(r *Run) error {
 	if err != nil {
 		return setupError("clone", "", err)
 	}
-	sys := &syscall.SysProcAttr{Cloneflags: r.order.flags(), PidFD: &r.childfd}
+	sys := &syscall.SysProcAttr{Cloneflags: flags(r.order), PidFD: &r.childfd}
 	if r.order.MapUser {
 		sys.Cloneflags |= unix.CLONE_NEWUSER
 		sys.AmbientCaps = ambient
@@ -182,29 +183,15 @@ func (h *Host) spawn(r *Run) error {
 	return nil
 }
 
-// memory puts the order into a memory file, since it may be larger than a
-// record of the socket.
-func (o *order) memory() (int, error) {
-	fd, err := unix.MemfdCreate("order", unix.MFD_CLOEXEC)
-	if err != nil {
-		return -1, err
-	}
-	if _, err := unix.Pwrite(fd, o.encode(), 0); err != nil {
-		unix.Close(fd)
-		return -1, err
-	}
-	return fd, nil
-}
-
 // send tells a waiting child what it is for.
 func (r *Run) send(files []int) error {
-	mem, err := r.order.memory()
+	mem, err := r.order.Memory()
 	if err != nil {
 		return setupError("go", "", err)
 	}
 	defer unix.Close(mem)
 	rights := unix.UnixRights(append([]int{mem}, files...)...)
-	if err := unix.Sendmsg(r.sock, []byte{orderGo}, rights, nil, unix.MSG_NOSIGNAL); err != nil {
+	if err := unix.Sendmsg(r.sock, []byte{order.RecordGo}, rights, nil, unix.MSG_NOSIGNAL); err != nil {
 		// The child went before its time; its last record says why, if it left one.
 		if why := r.await(false); why != nil {
 			return why
@@ -216,8 +203,7 @@ func (r *Run) send(files []int) error {
 
 // failed reads the record of a step that failed.
 func failed(body []byte) error {
-	f, c := failure{}, &coder{b: body, decode: true}
-	f.walk(c)
+	f := order.DecodeFailure(body)
 	return &SetupError{Stage: f.Stage, Layer: report.Layer(f.Layer), Errno: f.Errno, Text: f.Text}
 }
 
@@ -231,7 +217,7 @@ func fdOf(f, otherwise *os.File) int {
 
 // setupError gives an error of the monitor's own steps its stage and layer.
 func setupError(stage string, l report.Layer, err error) *SetupError {
-	return &SetupError{Stage: stage, Layer: layerOf(err, l), Errno: errnoName(err), Text: err.Error()}
+	return &SetupError{Stage: stage, Layer: order.LayerOf(err, l), Errno: order.ErrnoName(err), Text: err.Error()}
 }
 
 // await takes the child's records until it runs or says why not.
@@ -241,18 +227,17 @@ func (r *Run) await(probe bool) error {
 		switch {
 		case err != nil:
 			return setupError("start", "", fmt.Errorf("wait for the child: %w", err))
-		case kind == recordFailed:
+		case kind == order.RecordFailed:
 			r.failed = true
 			return failed(body)
-		case kind == recordReport:
-			c := &coder{b: body, decode: true}
-			walkProofs(c, &r.proofs)
+		case kind == order.RecordReport:
+			r.proofs = order.DecodeProofs(body)
 			if probe && !r.inside {
 				return nil
 			}
-		case kind == recordUnproved:
+		case kind == order.RecordUnproved:
 			return setupError("execve", report.NSPid, errors.New("canary: see the monitor was not refused"))
-		case kind == recordExec && len(body) == 2:
+		case kind == order.RecordExec && len(body) == 2:
 			errno := unix.Errno(int(body[0])<<8 | int(body[1]))
 			return setupError("execve", "", fmt.Errorf("start %s: %w", r.spec.Exec.Path, errno))
 		case kind == 0 && r.pid != 0: // the socket closed with the execve
@@ -308,14 +293,14 @@ func (r *Run) receive() (kind byte, body []byte, err error) {
 // own child and not reaped, so the pid is still its.
 func (r *Run) sender(kind byte, pid int) {
 	switch kind {
-	case recordStarted:
+	case order.RecordStarted:
 		r.pid = pid
 		if r.inside {
 			r.pidfd, _ = unix.PidfdOpen(pid, 0)
 		} else {
 			r.pidfd, r.childfd = r.childfd, -1
 		}
-	case recordInit:
+	case order.RecordInit:
 		r.init = pid
 		r.initfd, _ = unix.PidfdOpen(pid, 0)
 	}
@@ -324,7 +309,7 @@ func (r *Run) sender(kind byte, pid int) {
 // keep stores a descriptor by the record it came with.
 func (r *Run) keep(kind byte, fd int) {
 	switch {
-	case kind == recordReport && r.tmp < 0:
+	case kind == order.RecordReport && r.tmp < 0:
 		r.tmp = fd
 	case (kind == byte(tun.KindTUN) || kind == byte(tun.KindPacket)) && r.device == nil:
 		r.device = &tun.Device{FD: fd, Kind: tun.Kind(kind)}

@@ -1,4 +1,4 @@
-package fence
+package spawn
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"github.com/containerd/cgroups/v3"
 	"golang.org/x/sys/unix"
 
+	"skill-mcp/internal/order"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
 )
@@ -159,7 +160,7 @@ func (g *groups) make(name string, l policy.Limits, initTasks int64, wants func(
 	}()
 	if g.v2 != "" && (g.limits || wants(report.CgroupKill)) {
 		if err := out.makeLeaf(g, name); err != nil {
-			return nil, layered{report.CgroupKill, fmt.Errorf("make group: %w", err)}
+			return nil, order.InLayer(report.CgroupKill, fmt.Errorf("make group: %w", err))
 		}
 	}
 	for _, r := range limitRows(l, initTasks) {
@@ -171,13 +172,13 @@ func (g *groups) make(name string, l policy.Limits, initTasks int64, wants func(
 		if !g.limits {
 			dir, rows, line = filepath.Join(g.v1[r.controller], name), r.v1, r.controller+" /"+name
 			if err := os.Mkdir(dir, 0o755); err != nil {
-				return nil, layered{r.layer, fmt.Errorf("make group: %w", err)}
+				return nil, order.InLayer(r.layer, fmt.Errorf("make group: %w", err))
 			}
 			out.v1[r.controller] = dir
 		}
 		for _, f := range rows {
 			if err := set(dir, f[0], f[1]); err != nil && !noSwap(f[0], err) {
-				return nil, layered{r.layer, err}
+				return nil, order.InLayer(r.layer, err)
 			}
 		}
 		out.lines, out.levels[r.layer] = append(out.lines, line), r.level

@@ -1,4 +1,4 @@
-package fence
+package order
 
 import (
 	"encoding/binary"
@@ -7,9 +7,9 @@ import (
 	"skill-mcp/internal/report"
 )
 
-// order is all a child knows: what the monitor decided, in the form the steps
+// Order is all a child knows: what the monitor decided, in the form the steps
 // carry out. It crosses in a memory file; nothing of it comes from a script.
-type order struct {
+type Order struct {
 	Layers    uint64 // bit i: attempt report.Layers()[i]
 	MapUser   bool   // the child stands in a user namespace of its own and maps itself
 	ProbeOnly bool   // end after the report instead of starting a program
@@ -19,15 +19,15 @@ type order struct {
 	Namespaces []string // "pid:[4026531836]" and so on: the monitor's own, to differ from
 	Cgroups    []string // suffixes that lines of /proc/self/cgroup must have, by layer order memory, pids, cpu, kill
 
-	View  []viewOp  // the mount view, parents first
+	View  []ViewOp  // the mount view, parents first
 	Marks [2]string // a host path the view must not show, and the file Landlock must refuse
 	Cwd   string
 	Lo    bool // bring loopback up
 	Tun   bool // make the way out of mode declared and hand it over
 
-	Rlimits []rlimit
+	Rlimits []Rlimit
 	ABI     int64 // Landlock ABI to be strict about, 0 = none
-	Rules   []rule
+	Rules   []Rule
 	Ports   []int64 // TCP ports that may be connected to
 	NetAny  bool    // TCP is not handled by Landlock (mode open)
 	Filter  []byte  // seccomp program, 8 bytes an instruction
@@ -38,8 +38,8 @@ type order struct {
 	Argv, Env           []string
 }
 
-// viewOp is one thing in the new root: its kind, where, and an argument.
-type viewOp struct {
+// ViewOp is one thing in the new root: its kind, where, and an argument.
+type ViewOp struct {
 	Kind string // dir, link, file, tree, write, dev, tmpfs, proc
 	Path string // absolute in the new root
 	Arg  string // source path, link target, file content or tmpfs size
@@ -47,20 +47,20 @@ type viewOp struct {
 	Map  int64  // 1 + the place of a user namespace to map owners by, 0 = none
 }
 
-// rlimit is one row of setrlimit.
-type rlimit struct{ Resource, Soft, Hard int64 }
+// Rlimit is one row of setrlimit: a RLIMIT_ number and both limits in its unit.
+type Rlimit struct{ Resource, Soft, Hard int64 }
 
-// rule is one Landlock path rule.
-type rule struct {
+// Rule is one Landlock path rule.
+type Rule struct {
 	Path   string
 	Access int64 // rights for a directory; a file gets the subset that files have
 }
 
-// has reports whether layer l is attempted.
-func (o *order) has(l report.Layer) bool { return o.Layers&bit(l) != 0 }
+// Has reports whether layer l is attempted.
+func (o *Order) Has(l report.Layer) bool { return o.Layers&Bit(l) != 0 }
 
-// bit is the place of a layer in order.Layers.
-func bit(l report.Layer) uint64 {
+// Bit is the place of a layer in Order.Layers.
+func Bit(l report.Layer) uint64 {
 	for i, k := range report.Layers() {
 		if k == l {
 			return 1 << i
@@ -133,7 +133,7 @@ func list[T any](c *coder, v *[]T, f func(*T)) {
 }
 
 // walk is the sequence.
-func (o *order) walk(c *coder) {
+func (o *Order) walk(c *coder) {
 	layers, filter := int64(o.Layers), string(o.Filter)
 	c.num(&layers)
 	for _, f := range []*bool{&o.MapUser, &o.ProbeOnly, &o.Lo, &o.Tun, &o.NetAny} {
@@ -149,26 +149,26 @@ func (o *order) walk(c *coder) {
 		list(c, l, c.str)
 	}
 	list(c, &o.Ports, c.num)
-	list(c, &o.View, func(v *viewOp) { c.str(&v.Kind); c.str(&v.Path); c.str(&v.Arg); c.num(&v.N); c.num(&v.Map) })
-	list(c, &o.Rlimits, func(r *rlimit) { c.num(&r.Resource); c.num(&r.Soft); c.num(&r.Hard) })
-	list(c, &o.Rules, func(r *rule) { c.str(&r.Path); c.num(&r.Access) })
+	list(c, &o.View, func(v *ViewOp) { c.str(&v.Kind); c.str(&v.Path); c.str(&v.Arg); c.num(&v.N); c.num(&v.Map) })
+	list(c, &o.Rlimits, func(r *Rlimit) { c.num(&r.Resource); c.num(&r.Soft); c.num(&r.Hard) })
+	list(c, &o.Rules, func(r *Rule) { c.str(&r.Path); c.num(&r.Access) })
 	if c.decode {
 		o.Layers, o.Filter = uint64(layers), []byte(filter)
 	}
 }
 
-// encode gives the bytes of o.
-func (o *order) encode() []byte {
+// Encode gives the bytes of o.
+func (o *Order) Encode() []byte {
 	c := &coder{}
 	o.walk(c)
 	return c.b
 }
 
-// decodeOrder reads one order and nothing behind it.
-func decodeOrder(b []byte) (*order, error) {
-	o, c := &order{}, &coder{b: b, decode: true}
+// Decode reads one order and nothing behind it.
+func Decode(b []byte) (*Order, error) {
+	o, c := &Order{}, &coder{b: b, decode: true}
 	o.walk(c)
-	if c.failed || len(c.b) != 0 || string(o.encode()) != string(b) {
+	if c.failed || len(c.b) != 0 || string(o.Encode()) != string(b) {
 		return nil, errOrder
 	}
 	return o, nil

@@ -1,4 +1,4 @@
-package fence
+package spawn
 
 import (
 	"encoding/json"
@@ -200,7 +200,8 @@ func degrade() error {
 		if err := os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0); err != nil {
 			return fmt.Errorf("set the number of user namespaces: %w", err)
 		}
-		if err := setCapabilities(0); err != nil {
+		none := [2]unix.CapUserData{}
+		if err := unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0]); err != nil {
 			return err
 		}
 		if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {

@@ -1,4 +1,4 @@
-package fence
+package spawn
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"skill-mcp/internal/fence"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
 )
@@ -22,7 +23,7 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "child" {
 		without := strings.Split(os.Getenv("FENCE_WITHOUT"), ",")
-		os.Exit(runChild(slices.DeleteFunc(steps(), func(s step) bool { return slices.Contains(without, s.name) })))
+		os.Exit(fence.Run(slices.DeleteFunc(fence.Steps(), func(s fence.Step) bool { return slices.Contains(without, s.Name) })))
 	}
 	if err := degrade(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
