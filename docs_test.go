@@ -51,7 +51,7 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 // TestKernelDocumentHasEveryRemedy compares the document with the sentences
 // that the fence gives.
 func TestKernelDocumentHasEveryRemedy(t *testing.T) {
-	source, err := os.ReadFile("internal/fence/remedy_linux.go")
+	source, err := os.ReadFile("internal/spawn/remedy_linux.go")
 	if err != nil {
 		t.Fatal(err)
 	}

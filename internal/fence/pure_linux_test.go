@@ -50,4 +50,3 @@ func TestStepComments(t *testing.T) {
 		}
 	}
 }
-

@@ -25,7 +25,6 @@ func FuzzDecodeOrder(f *testing.F) {
 	})
 }
 
-
 // TestRecords: what one side says of a run is what the other hears, and a
 // record that was cut short is no panic and proves nothing it does not hold.
 func TestRecords(t *testing.T) {
