@@ -246,7 +246,7 @@ func TestOutputIsCutAndNeverLost(t *testing.T) {
 		{"some", 3 << 20, func(r result) bool { return r.Truncated.Stdout && len(r.Stdout) <= 1<<20 }},
 		{"cut", 1<<20 + 2, func(r result) bool { return r.Truncated.Stdout && strings.Trim(r.Stdout, "a") == "" }},
 		{"nul", 3, func(r result) bool { return r.Stdout == "a\x00b" }},
-		{"exit", 1<<20 + 1, func(r result) bool { return len(r.Stdout) == 1<<20 }},
+		{"exit", 1e6 + 1, func(r result) bool { return len(r.Stdout) == 1e6+1 }},
 		{"invalid", 5, func(r result) bool { return strings.HasPrefix(r.Stdout, "a\ufffd") }},
 		{"stderr", 0, func(r result) bool { return r.Truncated.Stderr && r.Evidence.StderrBytes == 3<<20 }},
 	} {
