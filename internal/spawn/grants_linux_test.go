@@ -91,6 +91,15 @@ func TestDataFolder(t *testing.T) {
 	}
 }
 
+// TestSharedIPC: a run makes segments in a namespace of its own or not at all.
+func TestSharedIPC(t *testing.T) {
+	for want, p := range map[string]policy.Policy{"ok": testPolicy(), "ENOSYS": testPolicy(report.NSIpc)} {
+		if got := probe(t, newHost(t, p), probeSpec(t, p), "segment"); got.acts["segment"] != want {
+			t.Errorf("segment: %q, want %q", got.acts["segment"], want)
+		}
+	}
+}
+
 // TestExchangedSkill: the directory that was checked is the one that is shown.
 func TestExchangedSkill(t *testing.T) {
 	h := newHost(t, testPolicy())

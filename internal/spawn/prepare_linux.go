@@ -77,7 +77,7 @@ func (h *Host) complete(r *Run, s Spec) ([]int, error) {
 	}
 	o.Rlimits = limitTable(s.Limits, s.Timeout, o.Has(report.UID))
 	var err error
-	if o.Filter, err = h.filter(enforceable(s.Network, o), s.Policy.Name == "strict" && !o.Has(report.NSMount)); err != nil {
+	if o.Filter, err = h.filter(enforceable(s.Network, o), s.Policy.Name == "strict" && !o.Has(report.NSMount), o.Has(report.NSIpc)); err != nil {
 		return nil, setupError("prepare", report.Seccomp, err)
 	}
 	files, err := h.files(r, o)
@@ -108,12 +108,12 @@ func enforceable(n policy.Network, o *order.Order) policy.Network {
 }
 
 // filter compiles a program once: the number table costs 0.2 ms to read.
-func (h *Host) filter(n policy.Network, strictFiles bool) ([]byte, error) {
-	key := string(n) + strconv.FormatBool(strictFiles)
+func (h *Host) filter(n policy.Network, strictFiles, ownIPC bool) ([]byte, error) {
+	key := string(n) + strconv.FormatBool(strictFiles) + strconv.FormatBool(ownIPC)
 	if f, ok := h.filters[key]; ok {
 		return f, nil
 	}
-	f, err := filter(n, strictFiles)
+	f, err := filter(n, strictFiles, ownIPC)
 	h.filters[key] = f
 	return f, err
 }

@@ -120,11 +120,20 @@ func metadata() []seccomp.Row {
 		{Calls: []string{"utimensat"}, When: []seccomp.Test{not(1, 0)}, Do: denied, Why: "as above; without a path it is futimens, on a file that is open already"}}
 }
 
+// sharedIPC is added where a run has no IPC namespace: what it makes there lives
+// on after it, outside every limit, and what it finds is the user's.
+func sharedIPC() []seccomp.Row {
+	return []seccomp.Row{{Calls: []string{"shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semtimedop", "semctl", "mq_open", "mq_unlink"}, Do: noCall, Why: "segments and queues are shared with the user's programs and outlive the run"}}
+}
+
 // filter compiles the program of a run for this architecture, as bytes.
-func filter(n policy.Network, strictFiles bool) ([]byte, error) {
+func filter(n policy.Network, strictFiles, ownIPC bool) ([]byte, error) {
 	rows := append(append(sockets(n), always()...), setID()...)
 	if strictFiles {
 		rows = append(rows, metadata()...)
+	}
+	if !ownIPC {
+		rows = append(rows, sharedIPC()...)
 	}
 	p, err := seccomp.Compile(seccomp.Filter{Arch: seccomp.Native(), Rows: rows, Default: seccomp.Allow, Unknown: noCall})
 	if err != nil {
