@@ -40,7 +40,7 @@ cross:
 
 # Packages whose tests start runs, fill limits and measure time have the machine
 # to themselves, one after another; the rest share it.
-ALONE := /internal/(fence|monitor|egress|frontlock|plain|doctor|interp|uplink|tun|host|cgroup|yamlcore|catalog|archive|pack)(/|$$)|/test/
+ALONE := /internal/(fence|spawn|monitor|egress|frontlock|plain|doctor|interp|uplink|tun|host|cgroup|yamlcore|catalog|archive|pack)(/|$$)|/test/
 
 unit: build
 	@export SKILL_MCP_REQUIRE_FENCE=1 SKILL_MCP_REQUIRE_NODE=1; set -e; \
