@@ -46,12 +46,47 @@ func Assemble(look grant.Lookup, o Options) (config.Front, wire.Boot, error) {
 	}
 	f.Policy, f.PolicyFile, f.PolicyOwners = chosen.Policy, chosen.File, []int{os.Getuid()}
 	f.Warnings = append(f.Warnings, chosen.Notes...)
+	writable, why := dataDir(f.DataDir, f.Roots)
+	if why != "" {
+		f.Warnings = append(f.Warnings, why)
+	}
 	b := wire.Boot{
-		Policy: f.Policy, Grants: f.Grants, Hosted: f.Hosted, Roots: f.Roots, DataDir: f.DataDir,
+		Policy: f.Policy, Grants: f.Grants, Hosted: f.Hosted, Roots: f.Roots, DataDir: writable,
 		FrontUID: -1, AllowUnscrubbed: f.AllowUnscrubbed, Version: f.Version,
 	}
 	b.Policy.DisabledSkills = append(append([]string{}, f.Policy.DisabledSkills...), f.Disabled...)
 	return f, b, nil
+}
+
+// dataDir is the data folder that scripts may write, or "" and why not: one
+// that lies in a folder of skills, or around it, would let a script rewrite
+// skills that were approved for something else.
+func dataDir(dir string, roots []string) (writable, why string) {
+	if dir == "" {
+		return "", ""
+	}
+	data := resolved(dir)
+	for _, r := range roots {
+		root := resolved(r)
+		if within(data, root) || within(root, data) {
+			return "", fmt.Sprintf("scripts may not write MCP_DATA_DIR %s: it overlaps the folder of skills %s; give it a folder of its own", dir, r)
+		}
+	}
+	return dir, ""
+}
+
+// resolved follows links as far as the path exists.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return filepath.Clean(path)
+}
+
+// within reports whether path is dir or lies in it.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // Policy loads the policy that an environment chooses.

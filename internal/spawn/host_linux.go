@@ -273,6 +273,9 @@ func (h *Host) rows(p policy.Policy, n policy.Network, lacks map[report.Layer]la
 			if f.Layer == string(l) {
 				row.Got, row.Level, row.Reason = report.Got(f.Got), f.Level, f.Reason
 			}
+			if l == report.UID {
+				row.Level = "" // its number differs from start to start, and an approval is bound to the report
+			}
 		}
 		if levels[l] != "" && row.Got == report.Enforced {
 			row.Level = levels[l]
