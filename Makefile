@@ -57,6 +57,12 @@ fuzz:
 	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep ^Fuzz); do \
 	  echo "== $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
 
+# Servers side by side with random kills of script, child, init, monitor and
+# front; SOAK runs each of four servers, as root and as an ordinary user.
+SOAK       ?= 250
+soak: build
+	SKILL_MCP_REQUIRE_FENCE=1 SKILL_MCP_SOAK=$(SOAK) $(GO) test -count 1 -timeout 4h -run 'TestServersUnderRandomKills' -v ./internal/monitor
+
 bench: build
 	$(GO) run ./test/bench
 
