@@ -5,6 +5,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -196,14 +197,14 @@ command line.`,
 	return c
 }
 
-var replaceRule = regexp.MustCompile(`^(.*)=([a-z0-9][a-z0-9-]*)$`)
+var replaceRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.*)=([a-z0-9][a-z0-9-]*)$`) })
 
 // choices reads PATH or PATH=ID; a dot is the bundle itself.
 func choices(selected []string) []pack.Choice {
 	out := []pack.Choice{}
 	for _, s := range selected {
 		choice := pack.Choice{Path: s}
-		if m := replaceRule.FindStringSubmatch(s); m != nil {
+		if m := replaceRule().FindStringSubmatch(s); m != nil {
 			choice = pack.Choice{Path: m[1], ReplaceID: m[2]}
 		}
 		if choice.Path == "." {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"skill-mcp/internal/yamlcore"
 )
@@ -28,16 +29,16 @@ func placeOf(n *yamlcore.Node) place {
 }
 
 var (
-	statedPlace = regexp.MustCompile(`\bline (\d+), column (\d+): `)
-	statedLine  = regexp.MustCompile(`\(line (\d+)\), ignored$`)
-	nodePath    = regexp.MustCompile(`^[a-z-]+(?:\.[a-zA-Z_-]+|\[\d+\])*: `)
-	pathPart    = regexp.MustCompile(`[a-zA-Z_-]+|\[\d+\]`)
-	firstWord   = regexp.MustCompile(`^[a-zA-Z_-]+`)
+	statedPlace = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bline (\d+), column (\d+): `) })
+	statedLine  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(line (\d+)\), ignored$`) })
+	nodePath    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z-]+(?:\.[a-zA-Z_-]+|\[\d+\])*: `) })
+	pathPart    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[a-zA-Z_-]+|\[\d+\]`) })
+	firstWord   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z_-]+`) })
 )
 
 // stated is the place that a message of the YAML reader names.
 func stated(detail string) (place, bool) {
-	m := statedPlace.FindStringSubmatch(detail)
+	m := statedPlace().FindStringSubmatch(detail)
 	if m == nil {
 		return place{}, false
 	}
@@ -50,14 +51,14 @@ func stated(detail string) (place, bool) {
 // messages of package catalog begin with the path of the value; what they do
 // not lead to has the place of the deepest value they do lead to.
 func locate(front *yamlcore.Node, detail string) place {
-	if m := statedLine.FindStringSubmatch(detail); m != nil {
+	if m := statedLine().FindStringSubmatch(detail); m != nil {
 		line, _ := strconv.Atoi(m[1])
 		if key := keyOn(front, line, detail); key != nil {
 			return placeOf(key)
 		}
 		return place{line, 1}
 	}
-	if path := nodePath.FindString(detail); path != "" {
+	if path := nodePath().FindString(detail); path != "" {
 		n, _ := follow(front, path[:len(path)-2])
 		return placeOf(within(n, detail[len(path):]))
 	}
@@ -74,7 +75,7 @@ func locate(front *yamlcore.Node, detail string) place {
 // within goes on from n by the words of a message: a key of n first, then, in a
 // list, the element whose text the message has.
 func within(n *yamlcore.Node, rest string) *yamlcore.Node {
-	if child := n.Get(firstWord.FindString(rest)); child != nil {
+	if child := n.Get(firstWord().FindString(rest)); child != nil {
 		n = child
 	}
 	if n != nil && n.Kind == yamlcore.Seq {
@@ -90,7 +91,7 @@ func within(n *yamlcore.Node, rest string) *yamlcore.Node {
 // follow walks a path such as dependencies.tools[2].url as far as it leads;
 // whole reports whether that was to its end.
 func follow(n *yamlcore.Node, path string) (last *yamlcore.Node, whole bool) {
-	for _, part := range pathPart.FindAllString(path, -1) {
+	for _, part := range pathPart().FindAllString(path, -1) {
 		var next *yamlcore.Node
 		if inner, ok := strings.CutPrefix(part, "["); ok {
 			i, err := strconv.Atoi(strings.TrimSuffix(inner, "]"))
@@ -143,7 +144,7 @@ func scriptPlace(front *yamlcore.Node, path, key string) place {
 
 // locatePortable finds the key that a message about portability begins with.
 func locatePortable(front *yamlcore.Node, why string) place {
-	if n := front.Get(firstWord.FindString(why)); n != nil {
+	if n := front.Get(firstWord().FindString(why)); n != nil {
 		return placeOf(n)
 	}
 	return placeOf(front)

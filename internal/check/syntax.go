@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"skill-mcp/internal/catalog"
@@ -75,22 +76,22 @@ func (c *checker) parse(ctx context.Context, root int, s *catalog.Skill, script 
 }
 
 var (
-	errorLine  = regexp.MustCompile(`(?m)^SyntaxError(?: \[[A-Z_]+\])?: (.+?)\r?$`)
-	whereLine  = regexp.MustCompile(`(?m)^(?:file://|/).*:(\d+)\r?\n(.*)\n([ \t]*)\^`)
-	whereShort = regexp.MustCompile(`(?m)^(?:file://|/).*:(\d+)\r?$`)
+	errorLine  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^SyntaxError(?: \[[A-Z_]+\])?: (.+?)\r?$`) })
+	whereLine  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(?:file://|/).*:(\d+)\r?\n(.*)\n([ \t]*)\^`) })
+	whereShort = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(?:file://|/).*:(\d+)\r?$`) })
 )
 
 // syntaxError reads what node --check writes: the file with a line, the line
 // itself, a caret below it, and the error.
 func syntaxError(said string) (message string, at place, ok bool) {
-	m := errorLine.FindStringSubmatch(said)
+	m := errorLine().FindStringSubmatch(said)
 	if m == nil {
 		return "", place{}, false
 	}
 	at = place{1, 1}
-	if w := whereLine.FindStringSubmatch(said); w != nil {
+	if w := whereLine().FindStringSubmatch(said); w != nil {
 		at.line, at.column = number(w[1]), utf8.RuneCountInString(w[3])+1
-	} else if w := whereShort.FindStringSubmatch(said); w != nil {
+	} else if w := whereShort().FindStringSubmatch(said); w != nil {
 		at.line = number(w[1])
 	}
 	return m[1], at, true

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"skill-mcp/internal/config"
@@ -48,7 +49,7 @@ const (
 	varWait        = "MCP_CONFIRM_WAIT_SECONDS"
 )
 
-var positive = regexp.MustCompile(`^[1-9][0-9]*$`)
+var positive = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9][0-9]*$`) })
 
 // ReadSettings gives the owner's texts their meaning; blank means unset. Every
 // text that cannot be used gives one warning, a line for the log, and the safe
@@ -88,7 +89,7 @@ func ReadSettings(c config.Confirm) (s Settings, warnings []string) {
 
 // seconds reads a positive decimal number of seconds.
 func seconds(text string) (time.Duration, bool) {
-	if !positive.MatchString(text) {
+	if !positive().MatchString(text) {
 		return 0, false
 	}
 	if len(text) > maxTTLDigits {

@@ -14,7 +14,7 @@ import (
 )
 
 // nonceName is what may become a file name.
-var nonceName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+var nonceName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`) })
 
 // keepUnreadable is how long an entry whose expiry cannot be read stays: a
 // crash between its creation and its content must not free the nonce.
@@ -57,7 +57,7 @@ func (d *directory) prune(now time.Time) error {
 		return fmt.Errorf("read the folder of spent approvals: %w", err)
 	}
 	for _, e := range entries {
-		if !nonceName.MatchString(e.Name()) || !e.Type().IsRegular() || !outdated(r, e, now) {
+		if !nonceName().MatchString(e.Name()) || !e.Type().IsRegular() || !outdated(r, e, now) {
 			continue
 		}
 		if err := r.Remove(e.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +82,7 @@ func outdated(r *os.Root, e fs.DirEntry, now time.Time) bool {
 }
 
 func (d *directory) has(nonce string) (bool, error) {
-	if !nonceName.MatchString(nonce) {
+	if !nonceName().MatchString(nonce) {
 		return false, errors.New("look up a spent approval: the nonce is not a file name")
 	}
 	r, err := d.openRoot()
@@ -100,7 +100,7 @@ func (d *directory) has(nonce string) (bool, error) {
 }
 
 func (d *directory) claim(nonce string, expiry time.Time) (bool, error) {
-	if !nonceName.MatchString(nonce) {
+	if !nonceName().MatchString(nonce) {
 		return false, errors.New("spend an approval: the nonce is not a file name")
 	}
 	r, err := d.openRoot()

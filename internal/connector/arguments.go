@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"skill-mcp/internal/secretscan"
 )
@@ -12,12 +13,16 @@ import (
 // secretFlag is a flag whose value is a credential, with any prefix words:
 // --my-api-key, -token, --client-secret. Words such as --tokenizer and --author
 // do not match: the secret word is a whole segment.
-var secretFlag = regexp.MustCompile(`(?i)^--?([a-z0-9]+[-_])*(api[-_]?key|access[-_]?key|private[-_]?key|token|auth[-_]?token|access[-_]?token|` +
-	`refresh[-_]?token|session[-_]?token|security[-_]?token|bearer[-_]?token|secret|client[-_]?secret|password|passwd|passphrase|pat|` +
-	`credentials?|authorization|cookie|user)$`)
+var secretFlag = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^--?([a-z0-9]+[-_])*(api[-_]?key|access[-_]?key|private[-_]?key|token|auth[-_]?token|access[-_]?token|` +
+		`refresh[-_]?token|session[-_]?token|security[-_]?token|bearer[-_]?token|secret|client[-_]?secret|password|passwd|passphrase|pat|` +
+		`credentials?|authorization|cookie|user)$`)
+})
 
 // secretHeader is a header whose value is a credential.
-var secretHeader = regexp.MustCompile(`(?i)^(proxy-)?authorization$|^(set-)?cookie$|^(x-)?([a-z0-9]+-)*(api-?key|token|secret|password|credentials?|access-?key|auth)$`)
+var secretHeader = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(proxy-)?authorization$|^(set-)?cookie$|^(x-)?([a-z0-9]+-)*(api-?key|token|secret|password|credentials?|access-?key|auth)$`)
+})
 
 // secretArguments gives the indexes of arguments that carry a credential, in
 // one piece or as the value that follows a flag.
@@ -33,9 +38,9 @@ func secretArguments(args []string) []int {
 		switch {
 		case secretscan.Value(a) || urlWithSecret(a) || (joined && urlWithSecret(value)):
 			add(i)
-		case secretFlag.MatchString(flag) && joined && value != "":
+		case secretFlag().MatchString(flag) && joined && value != "":
 			add(i)
-		case secretFlag.MatchString(flag) && !joined && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-"):
+		case secretFlag().MatchString(flag) && !joined && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-"):
 			add(i + 1)
 		case a == "-u" && i+1 < len(args) && strings.Contains(args[i+1], ":") && !urlLike(args[i+1]):
 			add(i + 1)
@@ -75,7 +80,7 @@ func headerSecret(header string, rest []string) bool {
 	if !found && len(rest) > 0 && strings.HasPrefix(rest[0], ":") {
 		value, found, rest = rest[0][1:], true, rest[1:]
 	}
-	if !found || !secretHeader.MatchString(strings.TrimSpace(name)) {
+	if !found || !secretHeader().MatchString(strings.TrimSpace(name)) {
 		return false
 	}
 	if strings.TrimSpace(value) != "" {

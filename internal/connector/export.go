@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+	"sync"
 )
 
 // document is a template as it is written: the keys in their order, what is
@@ -170,12 +171,12 @@ func put(m map[string]string, k, v string) map[string]string {
 	return m
 }
 
-var notVariable = regexp.MustCompile(`[^A-Za-z0-9_]`)
+var notVariable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_]`) })
 
 // Variable is the legal variable name for a header: a hyphen becomes an
 // underscore, and a leading digit gets one before it.
 func Variable(header string) string {
-	v := notVariable.ReplaceAllString(header, "_")
+	v := notVariable().ReplaceAllString(header, "_")
 	if v != "" && v[0] >= '0' && v[0] <= '9' {
 		v = "_" + v
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"skill-mcp/internal/secretscan"
 	"skill-mcp/internal/strictjson"
@@ -90,7 +91,7 @@ func checkOAuth(r *Report, t Template) {
 func checkNames(r *Report, t Template, names Names) {
 	if t.Name != "" {
 		switch {
-		case !nameRule.MatchString(t.Name) || len(t.Name) > maxName:
+		case !nameRule().MatchString(t.Name) || len(t.Name) > maxName:
 			r.fail("invalid-name", "name", "has to be lower-case letters, digits and hyphens, with a letter or digit at both ends")
 		case slices.Contains(names.BuiltIn, t.Name):
 			r.fail("reserved-name", "name", "is the name of a built-in connector")
@@ -100,7 +101,7 @@ func checkNames(r *Report, t Template, names Names) {
 	}
 	for i, n := range t.Environment {
 		path := fmt.Sprintf("required_secrets.environment[%d]", i)
-		if !envRule.MatchString(n) {
+		if !envRule().MatchString(n) {
 			r.fail("invalid-name", path, "is not the name of a variable")
 		} else if changesStart(n) {
 			r.warn("environment", path, "%s changes how programs start", n)
@@ -108,7 +109,7 @@ func checkNames(r *Report, t Template, names Names) {
 	}
 	for i, n := range t.Headers {
 		path := fmt.Sprintf("required_secrets.headers[%d]", i)
-		if !headerRule.MatchString(n) {
+		if !headerRule().MatchString(n) {
 			r.fail("invalid-name", path, "is not the name of a header")
 		} else if l := strings.ToLower(n); l == "host" || l == "content-length" || l == "transfer-encoding" || l == "connection" {
 			r.warn("header", path, "%s changes how the request itself is read", n)
@@ -220,11 +221,11 @@ func checkURL(r *Report, path, text string) {
 	}
 }
 
-var drivePath = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
+var drivePath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]:[\\/]`) })
 
 // localPath reports text that looks like a path of one machine.
 func localPath(s string) bool {
-	return strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~") || strings.HasPrefix(s, `\\`) || drivePath.MatchString(s)
+	return strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~") || strings.HasPrefix(s, `\\`) || drivePath().MatchString(s)
 }
 
 func deref(s *string) string {

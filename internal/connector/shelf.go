@@ -50,7 +50,7 @@ func (s Shelf) List() ([]string, error) {
 // Get gives one connector.
 func (s Shelf) Get(name string) (Template, Stored, error) {
 	var o Stored
-	if !nameRule.MatchString(name) || len(name) > maxName {
+	if !nameRule().MatchString(name) || len(name) > maxName {
 		return Template{}, o, fmt.Errorf("%q: %w", name, ErrUnknown)
 	}
 	if err := s.Store.Get(objectKind, name, &o); errors.Is(err, fs.ErrNotExist) {

@@ -2,6 +2,7 @@ package connector
 
 import (
 	"regexp"
+	"sync"
 
 	"skill-mcp/internal/secretscan"
 	"skill-mcp/internal/strictjson"
@@ -67,9 +68,9 @@ type OAuth struct {
 }
 
 var (
-	nameRule   = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
-	envRule    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	headerRule = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*$`)
+	nameRule   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`) })
+	envRule    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
+	headerRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*$`) })
 )
 
 // Names are what a template's name is compared with.

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -44,7 +45,7 @@ const maxFilter = 256
 
 // serverName is narrower than what mcporter takes: a dot breaks its calls, and
 // every real name fits (measured on 0.12.3).
-var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`) })
 
 // fields are the keys of an entry with the transport they belong to ("" = both).
 var fields = map[string]Transport{
@@ -162,7 +163,7 @@ func (e *entry) readName() string {
 	e.required("value")
 	v, ok := e.text("value", CodeName)
 	v = strings.TrimSpace(v)
-	if ok && !serverName.MatchString(v) {
+	if ok && !serverName().MatchString(v) {
 		e.bad(CodeName, "value", "is not a server name: letters, digits, _ and -, beginning with a letter or digit, at most 64")
 	}
 	return v

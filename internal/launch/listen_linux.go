@@ -2,27 +2,28 @@ package launch
 
 import (
 	"fmt"
-	"net/netip"
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"skill-mcp/internal/ipaddr"
 )
 
 // listen opens the TCP socket of the HTTP transport before the front gives up
 // the right to. The address is numeric: package net is not linked here, since
 // its start-up belongs to the front alone.
 func listen(address string) (*os.File, error) {
-	ap, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return nil, fmt.Errorf("listen on %q: %w (write a numeric address and a port, such as 127.0.0.1:8765)", address, err)
+	a, port, ok := ipaddr.ParsePort(address)
+	if !ok {
+		return nil, fmt.Errorf("listen on %q: not an address and a port; write them as numbers, such as 127.0.0.1:8765 or [::1]:8765", address)
 	}
-	family, sa := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: int(ap.Port()), Addr: ap.Addr().As16()})
-	if ap.Addr().Is4() {
-		family, sa = unix.AF_INET, &unix.SockaddrInet4{Port: int(ap.Port()), Addr: ap.Addr().As4()}
+	family, sa := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: port, Addr: a.Bytes})
+	if a.Is4 {
+		family, sa = unix.AF_INET, &unix.SockaddrInet4{Port: port, Addr: [4]byte(a.Bytes[12:])}
 	}
 	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", ap, err)
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
 	f := os.NewFile(uintptr(fd), "http")
 	for _, step := range []func() error{
@@ -32,7 +33,7 @@ func listen(address string) (*os.File, error) {
 	} {
 		if err := step(); err != nil {
 			f.Close()
-			return nil, fmt.Errorf("listen on %s: %w", ap, err)
+			return nil, fmt.Errorf("listen on %s: %w", address, err)
 		}
 	}
 	return f, nil

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 
 	"skill-mcp/internal/archive"
 )
@@ -20,8 +21,8 @@ type address struct {
 const addressHint = "give https://github.com/owner/repo or https://github.com/owner/repo/tree/ref/path"
 
 var (
-	ownerRule = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,38})$`)
-	repoRule  = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
+	ownerRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,38})$`) })
+	repoRule  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`) })
 )
 
 func parseAddress(unsafe string) (*address, error) {
@@ -46,7 +47,7 @@ func parseAddress(unsafe string) (*address, error) {
 		return bad("names no repository")
 	}
 	a := &address{owner: parts[0], repo: strings.TrimSuffix(parts[1], ".git")}
-	if !ownerRule.MatchString(a.owner) || !repoRule.MatchString(a.repo) || a.repo == "." || a.repo == ".." {
+	if !ownerRule().MatchString(a.owner) || !repoRule().MatchString(a.repo) || a.repo == "." || a.repo == ".." {
 		return bad("names no repository")
 	}
 	if len(parts) == 2 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"skill-mcp/internal/yamlcore"
 )
@@ -114,7 +115,7 @@ func trimBlankLines(s string) string {
 	}
 }
 
-var nameRule = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var nameRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`) })
 
 // NormaliseName makes a declared name one that can be installed: lower case,
 // everything else but letters and digits a single hyphen, at most 64
@@ -140,7 +141,7 @@ func reservedName(name string) bool {
 
 // ValidName says whether a skill may be installed under this name.
 func ValidName(name string) bool {
-	return len(name) <= maxName && nameRule.MatchString(name) && !reservedName(name)
+	return len(name) <= maxName && nameRule().MatchString(name) && !reservedName(name)
 }
 
 // setFields writes a SKILL.md again with its name set and its displayName gone.
@@ -174,8 +175,8 @@ func hasDisplayName(d Document) bool {
 }
 
 var (
-	topKey     = regexp.MustCompile(`^["']?([^\s"':#-][^"':]*)["']?[ \t]*:(\s|$)`)
-	lineEnding = regexp.MustCompile(`\r\n|\r|\n`)
+	topKey     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^["']?([^\s"':#-][^"':]*)["']?[ \t]*:(\s|$)`) })
+	lineEnding = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\r\n|\r|\n`) })
 )
 
 // rewriteLines replaces the lines of the top-level field name and leaves out
@@ -184,7 +185,7 @@ func rewriteLines(data []byte, name string) []byte {
 	var out bytes.Buffer
 	inside, dropping, written := false, false, false
 	for i, line := range splitLines(data) {
-		text := lineEnding.ReplaceAllString(string(line), "")
+		text := lineEnding().ReplaceAllString(string(line), "")
 		ending := line[len(text):]
 		fence := strings.TrimRight(text, " \t") == "---"
 		switch {
@@ -196,7 +197,7 @@ func rewriteLines(data []byte, name string) []byte {
 			}
 			inside, dropping = false, false
 		case inside:
-			if m := topKey.FindStringSubmatch(text); m != nil {
+			if m := topKey().FindStringSubmatch(text); m != nil {
 				key := strings.ToLower(m[1])
 				dropping = key == "displayname" || key == "name"
 				if key == "name" {
@@ -216,7 +217,7 @@ func splitLines(data []byte) [][]byte {
 	lines := [][]byte{}
 	for len(data) > 0 {
 		end := len(data)
-		if at := lineEnding.FindIndex(data); at != nil {
+		if at := lineEnding().FindIndex(data); at != nil {
 			end = at[1]
 		}
 		lines = append(lines, data[:end])

@@ -111,7 +111,7 @@ func FuzzDocument(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
 		before := ParseDocument(data)
 		install := NormaliseName(before.Name)
-		if install != "" && (!nameRule.MatchString(install) || len(install) > maxName) {
+		if install != "" && (!nameRule().MatchString(install) || len(install) > maxName) {
 			t.Fatalf("%q is normalised to %q", before.Name, install)
 		}
 		if !ValidName(name) {

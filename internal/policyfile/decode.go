@@ -71,7 +71,7 @@ func (r *reader) file(root *yamlcore.Node, base func(string) policy.Policy) pars
 		p.Egress = r.egress(n, p.Egress)
 	}
 	p.Skills = r.skills(f.by["skills"], p)
-	disabled := f.strings("disabledSkills", skillName.MatchString, "a skill's name")
+	disabled := f.strings("disabledSkills", skillName, "a skill's name")
 	for i, name := range disabled {
 		r.at(f.by["disabledSkills"].Items[i], "disabledSkills."+name)
 	}
@@ -91,7 +91,7 @@ const Nothing = "nothing"
 // name reads the policy's own name.
 func (r *reader) name(n *yamlcore.Node) string {
 	w := word(n)
-	if !policyName.MatchString(w) {
+	if !policyName(w) {
 		r.bad(n, "name %s is not 1 to 64 characters of a-z 0-9 . _ -, beginning with a letter or digit", quote(n))
 	}
 	return w

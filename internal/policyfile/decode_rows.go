@@ -11,7 +11,7 @@ import (
 // the same name as a whole.
 func (r *reader) interpreters(n *yamlcore.Node, base []policy.Interpreter) []policy.Interpreter {
 	out := slices.Clone(base)
-	for _, e := range r.entries(n, "interpreters", interpreterName.MatchString) {
+	for _, e := range r.entries(n, "interpreters", interpreterName) {
 		row := r.interpreter(word(e.Key), e)
 		i := slices.IndexFunc(out, func(o policy.Interpreter) bool { return o.Name == row.Name })
 		if i < 0 {
@@ -46,7 +46,7 @@ func (r *reader) interpreter(name string, e yamlcore.Entry) policy.Interpreter {
 	}
 	if n := f.by["sha256"]; n != nil {
 		out.SHA256 = word(n)
-		if !sha256Text.MatchString(out.SHA256) {
+		if !sha256Text(out.SHA256) {
 			r.bad(n, "sha256 of interpreter %s is not 64 lower-case hexadecimal digits", name)
 		}
 	}
@@ -66,7 +66,7 @@ func (f fields) version(key string) string {
 		return ""
 	}
 	w := word(n)
-	if !versionText.MatchString(w) {
+	if !versionText(w) {
 		f.r.bad(n, "%s of %s is %s, not up to four dotted numbers such as 22.4", key, f.where, quote(n))
 	}
 	return w
@@ -75,7 +75,7 @@ func (f fields) version(key string) string {
 // skills reads the per-skill rows; a row replaces the base's of the same name.
 func (r *reader) skills(n *yamlcore.Node, base policy.Policy) []policy.Skill {
 	out := slices.Clone(base.Skills)
-	for _, e := range r.entries(n, "skills", skillName.MatchString) {
+	for _, e := range r.entries(n, "skills", skillName) {
 		row := r.skill(word(e.Key), e, base)
 		i := slices.IndexFunc(out, func(o policy.Skill) bool { return o.Name == row.Name })
 		if i < 0 {

@@ -147,7 +147,7 @@ func overlay(file string, text []byte, standard string) (Loaded, error) {
 // ownName names a policy after its file where that is a name.
 func ownName(file string) string {
 	name := strings.ToLower(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
-	if policyName.MatchString(name) && !isShipped(name) {
+	if policyName(name) && !isShipped(name) {
 		return name
 	}
 	return "owner"

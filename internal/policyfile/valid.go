@@ -1,26 +1,65 @@
 package policyfile
 
 import (
-	"net/netip"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"skill-mcp/internal/grant"
+	"skill-mcp/internal/ipaddr"
 )
 
-// The grammars of names. A skill's name is that of its directory (the
+// The grammars of names, by hand: compiling six expressions takes longer than
+// reading the policy does. A skill's name is that of its directory (the
 // contract, discovery); the others are ours.
-var (
-	policyName      = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
-	interpreterName = regexp.MustCompile(`^[a-z][a-z0-9._+-]{0,31}$`)
-	skillName       = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-	versionText     = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9}){0,3}$`)
-	sha256Text      = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	hostLabel       = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
-)
+
+func policyName(s string) bool {
+	return named(s, 64, isLower, func(c byte) bool { return isLower(c) || in(c, "._-") })
+}
+
+func interpreterName(s string) bool {
+	return named(s, 32, func(c byte) bool { return c >= 'a' && c <= 'z' }, func(c byte) bool { return isLower(c) || in(c, "._+-") })
+}
+
+func skillName(s string) bool {
+	return named(s, 64, isAlnum, func(c byte) bool { return isAlnum(c) || in(c, "._-") })
+}
+
+// versionText is one to four whole numbers of up to nine digits with dots.
+func versionText(s string) bool {
+	parts := strings.Split(s, ".")
+	return len(parts) <= 4 && !slices.ContainsFunc(parts, func(p string) bool { return !named(p, 9, isDigit, isDigit) })
+}
+
+func sha256Text(s string) bool {
+	return len(s) == 64 && named(s, 64, isHex, isHex)
+}
+
+func hostLabel(s string) bool {
+	return named(s, 63, isAlnum, func(c byte) bool { return isAlnum(c) || c == '-' }) && s[len(s)-1] != '-'
+}
+
+// named reports whether s has 1 to most bytes, the first of one class and the
+// others of another.
+func named(s string, most int, first, rest func(byte) bool) bool {
+	if s == "" || len(s) > most || !first(s[0]) {
+		return false
+	}
+	for i := 1; i < len(s); i++ {
+		if !rest(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func in(c byte, set string) bool { return strings.IndexByte(set, c) >= 0 }
+func isDigit(c byte) bool        { return c >= '0' && c <= '9' }
+func isLetter(c byte) bool       { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+func isLower(c byte) bool        { return c >= 'a' && c <= 'z' || isDigit(c) }
+func isAlnum(c byte) bool        { return isLetter(c) || isDigit(c) }
+func isHex(c byte) bool          { return isDigit(c) || c >= 'a' && c <= 'f' }
 
 // kernelTrees turn a permission to read into control over the process that
 // reads: /proc/self/mem, /proc/self/root, /dev/fd. A run gets what it needs of
@@ -57,11 +96,11 @@ func badHost(h string) string {
 	if len(name) == 0 || len(name) > 253 {
 		return "is not a host name"
 	}
-	if _, err := netip.ParseAddr(name); err == nil && name != h {
+	if _, ok := ipaddr.Parse(name); ok && name != h {
 		return "puts a star before an address"
 	}
 	for _, l := range strings.Split(name, ".") {
-		if !hostLabel.MatchString(l) {
+		if !hostLabel(l) {
 			return "is not a host name (no scheme, port, slash or underscore)"
 		}
 	}
@@ -71,7 +110,7 @@ func badHost(h string) string {
 // badInternal returns why a text names no internal host: a host pattern or an
 // IP address.
 func badInternal(h string) string {
-	if _, err := netip.ParseAddr(h); err == nil {
+	if _, ok := ipaddr.Parse(h); ok {
 		return ""
 	}
 	return badHost(h)
@@ -84,8 +123,8 @@ func absolute(p string) bool {
 
 // hostPort reports whether s is ADDRESS:PORT.
 func hostPort(s string) bool {
-	a, err := netip.ParseAddrPort(s)
-	return err == nil && a.Port() != 0
+	_, port, ok := ipaddr.ParsePort(s)
+	return ok && port != 0
 }
 
 // argument reports whether s can be an argument of a program.

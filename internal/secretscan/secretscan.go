@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // queryKeys are the names of URL parameters that carry credentials, lower case
@@ -22,18 +23,20 @@ var queryKeys = map[string]bool{
 }
 
 // shapes are values that are credentials wherever they stand.
-var shapes = []*regexp.Regexp{
-	regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*`),                        // JWT
-	regexp.MustCompile(`(?i)\bbearer\s+[A-Za-z0-9._~+/=-]{8,}`),                                            // Authorization value
-	regexp.MustCompile(`\b(ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{16,}|\bgithub_pat_[A-Za-z0-9_]{16,}`),          // GitHub
-	regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{16,}|\bxox[abprs]-[A-Za-z0-9-]{8,}|\bglpat-[A-Za-z0-9_-]{12,}`), // OpenAI and alike, Slack, GitLab
-	regexp.MustCompile(`\b(AKIA|ASIA)[A-Z0-9]{16}\b`),                                                      // AWS key id
-	regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`),
-}
+var shapes = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*`),                        // JWT
+		regexp.MustCompile(`(?i)\bbearer\s+[A-Za-z0-9._~+/=-]{8,}`),                                            // Authorization value
+		regexp.MustCompile(`\b(ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{16,}|\bgithub_pat_[A-Za-z0-9_]{16,}`),          // GitHub
+		regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{16,}|\bxox[abprs]-[A-Za-z0-9-]{8,}|\bglpat-[A-Za-z0-9_-]{12,}`), // OpenAI and alike, Slack, GitLab
+		regexp.MustCompile(`\b(AKIA|ASIA)[A-Z0-9]{16}\b`),                                                      // AWS key id
+		regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`),
+	}
+})
 
 // Value reports whether text holds something of the shape of a credential.
 func Value(text string) bool {
-	for _, s := range shapes {
+	for _, s := range shapes() {
 		if s.MatchString(text) {
 			return true
 		}

@@ -3,6 +3,7 @@ package specialist
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"skill-mcp/internal/secretscan"
 	"skill-mcp/internal/strictjson"
@@ -15,12 +16,12 @@ type Manifest struct {
 	AppVersion string // of the program that exported it
 }
 
-var idRule = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,127}$`)
+var idRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,127}$`) })
 
 // ValidID says whether a specialist may have this id. Ids are printed
 // everywhere, so one of the shape of a credential is none.
 func ValidID(id string) bool {
-	return idRule.MatchString(id) && !strings.HasPrefix(id, "os-") && !strings.HasPrefix(id, "mcp-") && !secretscan.Value(id)
+	return idRule().MatchString(id) && !strings.HasPrefix(id, "os-") && !strings.HasPrefix(id, "mcp-") && !secretscan.Value(id)
 }
 
 // parseManifest reads manifest.json. What is wrong is in f, and the field it is

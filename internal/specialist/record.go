@@ -100,7 +100,7 @@ func (s *Shelf) List() ([]string, error) { return s.Store.List(recordKind) }
 
 // Get gives one specialist. It needs no lock.
 func (s *Shelf) Get(unsafeID string) (*Record, error) {
-	if !idRule.MatchString(unsafeID) {
+	if !idRule().MatchString(unsafeID) {
 		return nil, refuse(CodeUnknownSpecialist, "skill-mcp specialist list", "%s is not the id of a specialist", shown(unsafeID))
 	}
 	return get(s.Store, unsafeID)

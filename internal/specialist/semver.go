@@ -4,23 +4,26 @@ import (
 	"cmp"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // versionRule is the full grammar of Semantic Versioning 2.0.0.
-var versionRule = regexp.MustCompile(`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)` +
-	`(?:-((?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*))?` +
-	`(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$`)
+var versionRule = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)` +
+		`(?:-((?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*))?` +
+		`(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$`)
+})
 
 // maxVersion bounds a version, in bytes: it becomes part of a file name.
 const maxVersion = 128
 
-func validVersion(s string) bool { return len(s) <= maxVersion && versionRule.MatchString(s) }
+func validVersion(s string) bool { return len(s) <= maxVersion && versionRule().MatchString(s) }
 
 // compareVersions orders two versions by precedence (Semantic Versioning
 // 2.0.0, section 11); build metadata does not count. Precondition: both are
 // valid.
 func compareVersions(a, b string) int {
-	x, y := versionRule.FindStringSubmatch(a), versionRule.FindStringSubmatch(b)
+	x, y := versionRule().FindStringSubmatch(a), versionRule().FindStringSubmatch(b)
 	for i := 1; i <= 3; i++ {
 		if c := compareNumbers(x[i], y[i]); c != 0 {
 			return c

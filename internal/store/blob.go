@@ -7,9 +7,10 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"sync"
 )
 
-var blobRule = regexp.MustCompile(`^[0-9a-f]{32}$`)
+var blobRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{32}$`) })
 
 // KeepBlob writes a file that outlives the process, such as an archive that was
 // fetched, and gives the name it is found under. Whoever keeps it says in an
@@ -31,7 +32,7 @@ func (l *Lock) KeepBlob(fill func(io.Writer) error) (name string, err error) {
 
 // OpenBlob opens a kept file for reading.
 func (s *Store) OpenBlob(name string) (*os.File, error) {
-	if !blobRule.MatchString(name) {
+	if !blobRule().MatchString(name) {
 		return nil, fmt.Errorf("blob name %q is not allowed", name)
 	}
 	return s.root.Open("blobs/" + name)
@@ -39,7 +40,7 @@ func (s *Store) OpenBlob(name string) (*os.File, error) {
 
 // DropBlob removes a kept file; one that is not there is no error.
 func (l *Lock) DropBlob(name string) error {
-	if !blobRule.MatchString(name) {
+	if !blobRule().MatchString(name) {
 		return fmt.Errorf("blob name %q is not allowed", name)
 	}
 	return ignoreMissing(l.root.Remove("blobs/" + name))

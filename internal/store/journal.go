@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"skill-mcp/internal/strictjson"
 )
@@ -50,7 +51,7 @@ const (
 
 func (a action) known() bool { return a == put || a == add || a == remove }
 
-var hexRule = regexp.MustCompile(`^[0-9a-f]{32}$`)
+var hexRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{32}$`) })
 
 // parseJournal refuses whatever this package would not have written, since
 // renames follow from it.
@@ -59,7 +60,7 @@ func parseJournal(data []byte, id string) (*journal, error) {
 	if err := strictjson.Decode(data, &j); err != nil {
 		return nil, err
 	}
-	if j.Version != 1 || j.ID != id || !hexRule.MatchString(id) {
+	if j.Version != 1 || j.ID != id || !hexRule().MatchString(id) {
 		return nil, fmt.Errorf("not a journal of this version")
 	}
 	switch j.Phase {
@@ -87,7 +88,7 @@ func checkLive(live string) error {
 		_, err := objectPath(kind, strings.TrimSuffix(file, ".json"))
 		return err
 	}
-	if !idRule.MatchString(live) {
+	if !idRule().MatchString(live) {
 		return fmt.Errorf("name %q is not allowed as the target of a change", live)
 	}
 	return nil

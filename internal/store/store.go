@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"skill-mcp/internal/strictjson"
 
@@ -82,18 +83,18 @@ func (s *Store) step(name string) {
 }
 
 var (
-	kindRule = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
-	idRule   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+	kindRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`) })
+	idRule   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`) })
 )
 
 // reserved are the folders of the store that hold no objects.
 var reserved = []string{"journal", "spool", "blobs", "lock", "skills"}
 
 func objectPath(kind, id string) (string, error) {
-	if !kindRule.MatchString(kind) || slices.Contains(reserved, kind) {
+	if !kindRule().MatchString(kind) || slices.Contains(reserved, kind) {
 		return "", fmt.Errorf("object kind %q is not allowed", kind)
 	}
-	if !idRule.MatchString(id) || strings.HasSuffix(id, ".json") {
+	if !idRule().MatchString(id) || strings.HasSuffix(id, ".json") {
 		return "", fmt.Errorf("object id %q is not allowed", id)
 	}
 	return kind + "/" + id + ".json", nil
@@ -157,7 +158,7 @@ func listJSON(root *os.Root, dir string) ([]string, error) {
 	}
 	ids := []string{}
 	for _, name := range names {
-		if id, ok := strings.CutSuffix(name, ".json"); ok && idRule.MatchString(id) {
+		if id, ok := strings.CutSuffix(name, ".json"); ok && idRule().MatchString(id) {
 			ids = append(ids, id)
 		}
 	}
