@@ -276,3 +276,29 @@ func eachGoFile(t *testing.T, visit func(path string, src []byte)) {
 		t.Fatal(err)
 	}
 }
+
+// TestLaunchLeavesBeforeTheLibraries: the launch phase runs in an init function
+// and Go decides the order by dependencies and names, so one import too many
+// makes every start wait for libraries that only the front needs.
+func TestLaunchLeavesBeforeTheLibraries(t *testing.T) {
+	bin := filepath.Join(t.TempDir(), "skill-mcp")
+	if out, err := exec.Command("go", "build", "-o", bin, "./cmd/skill-mcp").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	trace := func(args ...string) string {
+		cmd := exec.Command(bin, args...)
+		cmd.Env = []string{"GODEBUG=inittrace=1", "SKILLS_DIR=" + t.TempDir()}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return string(out)
+	}
+	const library = "init github.com/santhosh-tekuri/jsonschema"
+	if strings.Contains(trace("serve"), library) {
+		t.Errorf("the launch phase waits for jsonschema: what did internal/launch come to import? (net/netip and unique come late)")
+	}
+	if !strings.Contains(trace("version"), library) {
+		t.Error("the trace shows nothing of the libraries: this test looks at the wrong thing")
+	}
+}

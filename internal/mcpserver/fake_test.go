@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -84,11 +85,14 @@ type wall struct {
 	out    runner.Outcome
 	hold   chan struct{} // when set, Run waits for it or for the end of ctx
 
+	asked   atomic.Int32 // calls of Begin
 	mu      sync.Mutex
 	began   chan struct{} // closed when a run began
 	runs    []wire.Request
 	configs [][]byte
 }
+
+func (w *wall) Begin() { w.asked.Add(1) }
 
 func (w *wall) Ready(context.Context) (wire.Ready, error) { return w.ready, nil }
 

@@ -25,7 +25,9 @@ const Name = "skill-mcp"
 
 // Runner is the front's end of the wall; *runner.Runner is one.
 type Runner interface {
-	// Ready waits for the helper's first word.
+	// Begin has the helper look at this host; it returns at once.
+	Begin()
+	// Ready begins and waits for what the helper found.
 	Ready(ctx context.Context) (wire.Ready, error)
 	// Plan asks what a run would get.
 	Plan(ctx context.Context, req wire.Request) (wire.Planned, error)
@@ -70,7 +72,7 @@ func New(d Deps) (*Server, error) {
 	s.full, s.bare = s.core(true), s.core(false)
 	s.rpc = rpc.New(rpc.Config{
 		Handler: s, Tools: s.tool, Methods: s.methods(), Mode: mode, Identity: mcp.Implementation{Name: Name, Version: d.Front.Version},
-		Arguments: argumentNames(), Lists: s.lists, ElicitWait: d.Gate.Settings().Wait, Log: d.Log,
+		Arguments: argumentNames(), Initialized: d.Runner.Begin, Lists: s.lists, ElicitWait: d.Gate.Settings().Wait, Log: d.Log,
 	})
 	rpc.RecordErrors(s.full)
 	rpc.RecordErrors(s.bare)

@@ -88,3 +88,17 @@ func TestWithoutSkillsOnlyToolsAreAdvertised(t *testing.T) {
 	}
 	has(t, r.text(), `"x"`, "skill_list", "problems")
 }
+
+// The helper must not compete with the answer to initialize, and must not wait
+// for the first call either.
+func TestTheHelperBeginsWhenTheClientHasItsFirstAnswer(t *testing.T) {
+	b := newBench(t, nil)
+	c := b.legacy(t, "{}")
+	if n := b.wall.asked.Load(); n != 0 {
+		t.Errorf("begun %d times before the client had its answer", n)
+	}
+	c.receive(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	if n := b.wall.asked.Load(); n != 1 {
+		t.Errorf("begun %d times, want 1", n)
+	}
+}

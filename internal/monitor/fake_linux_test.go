@@ -84,6 +84,10 @@ func onHost(t *testing.T, h host) *server {
 	m.interps = []*interp.Interpreter{i}
 	served := make(chan error, 1)
 	go func() {
+		if _, _, err := m.conn.Receive(); err != nil {
+			served <- gone(err)
+			return
+		}
 		if err := m.hello(); err != nil {
 			served <- err
 			return

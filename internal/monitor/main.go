@@ -65,6 +65,10 @@ func (m *monitor) main(socket io.ReadWriteCloser, boot io.ReadCloser) error {
 	if err != nil {
 		return err
 	}
+	m.conn, m.frames = wire.NewConn(wire.Monitor, socket), make(chan frame)
+	if _, _, err := m.conn.Receive(); err != nil { // Begin, by the table
+		return gone(err)
+	}
 	raiseInherited() // before the first child inherits them
 	looked := make(chan struct{})
 	go func() { // reads files while the probe waits for its child
@@ -81,9 +85,8 @@ func (m *monitor) main(socket io.ReadWriteCloser, boot io.ReadCloser) error {
 	for _, i := range m.interps {
 		i.Ask(m.host.Spare) // after the probe, so that it is not in its way
 	}
-	m.conn, m.frames = wire.NewConn(wire.Monitor, socket), make(chan frame)
 	if err := m.hello(); err != nil {
-		return err
+		return gone(err)
 	}
 	go receive(m.conn, m.frames)
 	return m.serve()

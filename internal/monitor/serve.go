@@ -45,14 +45,20 @@ func (m *monitor) serve() error {
 		default:
 			err = m.aside(f)
 		}
-		if errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
-			return nil // the front has gone, whichever call found it out
-		}
 		if err != nil {
-			return err
+			return gone(err)
 		}
 	}
 	return nil
+}
+
+// gone is nil when err means that the front has ended, whichever call found it
+// out, and err otherwise.
+func gone(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		return nil
+	}
+	return err
 }
 
 // aside handles what may come whether or not a run lasts.

@@ -162,7 +162,11 @@ func TestABrokenFrontEndsTheMonitor(t *testing.T) {
 			cmd, sock, _ := startHelper(t, options{})
 			defer sock.Close()
 			cmd.Stderr = nil
-			if _, _, err := wire.NewConn(wire.Front, sock).Receive(); err != nil {
+			front := wire.NewConn(wire.Front, sock)
+			if err := front.Send(wire.KindBegin, nil); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := front.Receive(); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := sock.WriteString(bytes); err != nil {
@@ -172,6 +176,20 @@ func TestABrokenFrontEndsTheMonitor(t *testing.T) {
 				t.Errorf("ended with %v", err)
 			}
 		})
+	}
+}
+
+func TestRestsUntilItIsAsked(t *testing.T) {
+	cmd, sock, _ := startHelper(t, options{})
+	if err := sock.SetReadDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := sock.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("it said %d bytes, %v, without Begin", n, err)
+	}
+	_ = sock.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("a front that never asked ends it with %v", err)
 	}
 }
 

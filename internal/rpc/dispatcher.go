@@ -59,6 +59,9 @@ type Config struct {
 	// one of the names is written in other letters of the same case folding,
 	// is answered with an isError result.
 	Arguments map[string][]string
+	// Initialized is called when a client says that it has the answer to its
+	// initialize; it must not wait. Nil: nobody wants to know.
+	Initialized func()
 	// Lists says which lists may change; nil means tools, prompts and resources.
 	Lists func() mcp.SubscriptionFilter
 	// ElicitWait bounds the wait for the answer to elicitation/create; 0 is DefaultElicitWait.

@@ -74,6 +74,9 @@ func refuse(out Sink, id json.RawMessage, fault *Error) {
 	out.Wake()
 }
 
+// methodInitialized ends the handshake of revisions before 2026-07-28.
+const methodInitialized = "notifications/initialized"
+
 // Accept takes a notification or a response. Unknown ones are swallowed.
 func (s *Session) Accept(msg Message) {
 	switch {
@@ -81,6 +84,8 @@ func (s *Session) Accept(msg Message) {
 		s.deliver(msg)
 	case msg.Method == string(mcp.MethodNotificationCancelled) && msg.Params != nil:
 		s.cancel(lookup(msg.Params, "requestId"))
+	case msg.Method == methodInitialized && s.d.cfg.Initialized != nil:
+		s.d.cfg.Initialized()
 	}
 }
 

@@ -51,6 +51,8 @@ type Runner struct {
 	ready  chan struct{} // closed when Ready is in hello
 	dead   chan struct{} // closed when the monitor is gone, after err is set
 
+	begin sync.Once
+
 	mu    sync.Mutex
 	hello wire.Ready
 	err   error
@@ -105,8 +107,22 @@ func (r *Runner) Watch(see func(k wire.Kind, piece []byte)) {
 // Done is closed when the monitor is gone.
 func (r *Runner) Done() <-chan struct{} { return r.dead }
 
-// Ready waits for the monitor's first word.
+// Begin has the monitor look at this host, once; it returns at once. Until then
+// the monitor rests, so that its probes do not compete with the front's first
+// answer. Whoever needs the answer calls Ready, which begins by itself.
+func (r *Runner) Begin() {
+	r.begin.Do(func() {
+		go func() {
+			if err := r.conn.Send(wire.KindBegin, nil); err != nil {
+				_ = r.fail(err) // kept for callers
+			}
+		}()
+	})
+}
+
+// Ready waits for the monitor's word on this host.
 func (r *Runner) Ready(ctx context.Context) (wire.Ready, error) {
+	r.Begin()
 	select {
 	case <-r.ready:
 		r.mu.Lock()

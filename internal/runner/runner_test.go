@@ -29,6 +29,8 @@ func pair(t *testing.T) (*Runner, *double) {
 	r, d := New(a), &double{t, b, wire.NewConn(wire.Monitor, b)}
 	t.Cleanup(func() { _ = r.Close(); _ = b.Close(); <-r.Done() })
 	_ = b.SetDeadline(time.Now().Add(patience))
+	r.Begin()
+	d.expect(wire.KindBegin)
 	d.send(wire.KindReady, wire.Ready{Version: "v"})
 	if got, err := r.Ready(within(t)); err != nil || got.Version != "v" {
 		t.Fatal(got, err)

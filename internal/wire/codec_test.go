@@ -21,13 +21,20 @@ func raw(k Kind, payload string) []byte {
 	return append(b, payload...)
 }
 
+// begun gives an end whose front has said Begin.
+func begun(side Side, rw io.ReadWriter) *Conn {
+	c := NewConn(side, rw)
+	c.talk.state = Greeting
+	return c
+}
+
 func TestAFrameArrivesAsItWasSent(t *testing.T) {
 	var pipe bytes.Buffer
 	sent := Ready{Version: "1", Notes: []string{"<&>\u2028 é"}, EnvNames: map[string]bool{"TZ": true}}
-	if err := NewConn(Monitor, half{nil, &pipe}).SendValue(KindReady, sent); err != nil {
+	if err := begun(Monitor, half{nil, &pipe}).SendValue(KindReady, sent); err != nil {
 		t.Fatal(err)
 	}
-	k, payload, err := NewConn(Front, half{&pipe, nil}).Receive()
+	k, payload, err := begun(Front, half{&pipe, nil}).Receive()
 	if err != nil || k != KindReady {
 		t.Fatal(k, err)
 	}
@@ -67,9 +74,10 @@ func TestReceiveRefuses(t *testing.T) {
 		"a length over the bound":      {Front, []byte{byte(KindReady), 0, 1, 0, 1}},
 		"a length of four gigabytes":   {Front, []byte{byte(KindReady), 255, 255, 255, 255}},
 		"a plan before the monitor is": {Monitor, raw(KindPlan, "{}")},
+		"a second begin":               {Monitor, raw(KindBegin, "")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			conn := NewConn(c.side, half{bytes.NewReader(c.bytes), nil})
+			conn := begun(c.side, half{bytes.NewReader(c.bytes), nil})
 			var err error
 			for err == nil {
 				_, _, err = conn.Receive()
@@ -79,7 +87,7 @@ func TestReceiveRefuses(t *testing.T) {
 			}
 		})
 	}
-	conn := NewConn(Front, half{bytes.NewReader(raw(KindReady, "{}")[:6]), nil})
+	conn := begun(Front, half{bytes.NewReader(raw(KindReady, "{}")[:6]), nil})
 	if _, _, err := conn.Receive(); err == nil || errors.Is(err, ErrProtocol) {
 		t.Errorf("a cut frame gives %v, want an error of the stream", err)
 	}

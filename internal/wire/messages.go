@@ -12,7 +12,8 @@ type Kind byte
 // The kinds. Control frames are strict JSON of the type beside them; data
 // frames are raw bytes. The table of directions and permissions is [Table].
 const (
-	KindReady    Kind = 'h' // monitor -> front: Ready, first frame, once
+	KindBegin    Kind = 'b' // front -> monitor: empty, first frame, once: look at this host
+	KindReady    Kind = 'h' // monitor -> front: Ready, answers Begin
 	KindPlan     Kind = 'p' // front -> monitor: Request, what would run
 	KindPlanned  Kind = 'P' // monitor -> front: Planned, answers one Plan
 	KindConfig   Kind = 'm' // front -> monitor: raw bytes of the run's mcporter configuration, before Run
@@ -39,7 +40,7 @@ type Boot struct {
 	Version         string        `json:"version"`
 }
 
-// Ready is the monitor's first word: what was probed and proved on this host.
+// Ready is the monitor's answer to Begin: what was probed and proved on this host.
 type Ready struct {
 	Version      string          `json:"version"`
 	Fence        report.Fence    `json:"fence"`        // for the server as a whole

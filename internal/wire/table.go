@@ -20,7 +20,8 @@ type State byte
 // not wait for five minutes; it may not be while a Run has no first answer,
 // since a refusal could then belong to either.
 const (
-	Greeting    State = iota // the monitor has not said Ready
+	Resting     State = iota // the front has not said Begin
+	Greeting                 // the monitor has not said Ready
 	Idle                     // nothing is asked
 	Planning                 // a Plan waits for its answer
 	Configuring              // configuration for the next Run is coming in
@@ -57,6 +58,7 @@ type Message struct {
 func Table() []Message {
 	run := []Move{{Running, Running}, {RunPlanning, RunPlanning}}
 	return []Message{
+		{KindBegin, "begin", Front, []Move{{Resting, Greeting}}, 0, 0},
 		{KindReady, "ready", Monitor, []Move{{Greeting, Idle}}, MaxControl, 0},
 		{KindPlan, "plan", Front, []Move{{Idle, Planning}, {Running, RunPlanning}}, MaxControl, 0},
 		{KindPlanned, "planned", Monitor, []Move{{Planning, Idle}, {RunPlanning, Running}}, MaxControl, 0},

@@ -41,7 +41,7 @@ func TestWhatIsRightToSendIsRightToReceive(t *testing.T) {
 				continue
 			}
 			f := frameOf{rapid.SampledFrom(kinds(from)).Draw(t, "kind"), rapid.IntRange(0, 8).Draw(t, "n")}
-			if f.k == KindCancel {
+			if f.k == KindCancel || f.k == KindBegin {
 				f.n = 0
 			}
 			trial := *ends[from] // Step may not be undone, so it is tried on a copy
@@ -58,13 +58,14 @@ func TestWhatIsRightToSendIsRightToReceive(t *testing.T) {
 func TestTalkFollowsTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var talk Talk
-		var greeted, planning, configuring, waiting, running, cancelable bool
+		var begun, greeted, planning, configuring, waiting, running, cancelable bool
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			from := rapid.SampledFrom([]Side{Front, Monitor}).Draw(t, "side")
 			k := rapid.SampledFrom(kinds(from)).Draw(t, "kind")
 			idle := greeted && !planning && !configuring && !waiting && !running
 			want := map[Kind]bool{
-				KindReady:    !greeted,
+				KindBegin:    !begun,
+				KindReady:    begun && !greeted,
 				KindPlan:     greeted && !planning && !configuring && !waiting,
 				KindPlanned:  planning,
 				KindConfig:   idle || configuring,
@@ -83,6 +84,8 @@ func TestTalkFollowsTheModel(t *testing.T) {
 				continue // Step leaves the state alone
 			}
 			switch k {
+			case KindBegin:
+				begun = true
 			case KindReady:
 				greeted = true
 			case KindPlan:
@@ -117,10 +120,10 @@ func TestTalkRefusesWhatIsTooLarge(t *testing.T) {
 		}
 		return &talk
 	}
-	if start().Step(Monitor, KindReady, MaxControl+1) == nil {
+	if start(KindBegin).Step(Monitor, KindReady, MaxControl+1) == nil {
 		t.Error("a control frame over its bound passes")
 	}
-	if start(KindReady, KindRun).Step(Front, KindCancel, 1) == nil {
+	if start(KindBegin, KindReady, KindRun).Step(Front, KindCancel, 1) == nil {
 		t.Error("a cancel with a payload passes")
 	}
 	for _, c := range []struct {
@@ -128,9 +131,9 @@ func TestTalkRefusesWhatIsTooLarge(t *testing.T) {
 		kind Kind
 		talk *Talk
 	}{
-		{Front, KindConfig, start(KindReady)},
-		{Monitor, KindStdout, start(KindReady, KindRun, KindStarted)},
-		{Monitor, KindStderr, start(KindReady, KindRun, KindStarted)},
+		{Front, KindConfig, start(KindBegin, KindReady)},
+		{Monitor, KindStdout, start(KindBegin, KindReady, KindRun, KindStarted)},
+		{Monitor, KindStderr, start(KindBegin, KindReady, KindRun, KindStarted)},
 	} {
 		m, _ := find(c.kind)
 		for sent := 0; sent < m.Total; sent += m.Max {
@@ -142,7 +145,7 @@ func TestTalkRefusesWhatIsTooLarge(t *testing.T) {
 			t.Errorf("%s: one byte more than %d passes", m.Name, m.Total)
 		}
 	}
-	talk := start(KindReady, KindConfig)
+	talk := start(KindBegin, KindReady, KindConfig)
 	for range MaxConfig / MaxChunk {
 		_ = talk.Step(Front, KindConfig, MaxChunk)
 	}
@@ -159,7 +162,7 @@ func TestTableIsWhole(t *testing.T) {
 		}
 		seen[m.Kind] = true
 	}
-	if len(seen) != 12 {
+	if len(seen) != 13 {
 		t.Errorf("the table has %d messages: a new one is a decision", len(seen))
 	}
 }
