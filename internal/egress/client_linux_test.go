@@ -110,12 +110,13 @@ func shortConnection(address string) error {
 	return err
 }
 
-// holdConnections opens all at once and says how many there are.
+// holdConnections opens all at once and says how many there are. One family: a
+// refused connection is tried once.
 func holdConnections(address string, count int) error {
 	open := 0
 	var held []net.Conn
 	for range count {
-		c, err := net.DialTimeout("tcp", address, 5*time.Second)
+		c, err := net.DialTimeout("tcp4", address, 5*time.Second)
 		if err != nil {
 			continue
 		}

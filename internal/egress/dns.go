@@ -17,6 +17,7 @@ const dnsTTL = 5
 const (
 	dnsHeader    = 12
 	typeA        = 1
+	typeAAAA     = 28
 	classIN      = 1
 	rcodeOK      = 0
 	rcodeFormat  = 1
@@ -39,10 +40,10 @@ type nameServer struct {
 	list   egresswire.HostList
 	names  *nameTable
 	record *recorder
+	ipv6   bool // the run has IPv6
 }
 
-// answer is the reply to one query, nil when there is none to give. IPv6 is
-// answered with no address: the run has none.
+// answer is the reply to one query, nil when there is none to give.
 func (s *nameServer) answer(query []byte) []byte {
 	if len(query) < dnsHeader || query[2]&0x80 != 0 {
 		return nil // too short to reply to, or itself a reply: two servers must not talk
@@ -60,10 +61,12 @@ func (s *nameServer) answer(query []byte) []byte {
 
 // resolve decides on one question.
 func (s *nameServer) resolve(q question) (netip.Addr, byte) {
-	wantsAddress := q.kind == typeA && q.class == classIN
+	wants4 := q.kind == typeA && q.class == classIN
+	wants6 := q.kind == typeAAAA && q.class == classIN && s.ipv6
 	if q.name == "localhost" || strings.HasSuffix(q.name, ".localhost") {
-		// RFC 6761, 6.3; a run without an /etc/hosts asks for it.
-		if wantsAddress {
+		// RFC 6761, 6.3; a run without an /etc/hosts asks for it. One family, so
+		// that a program which serves and one which asks mean the same.
+		if wants4 {
 			return netip.AddrFrom4([4]byte{127, 0, 0, 1}), rcodeOK
 		}
 		return netip.Addr{}, rcodeOK
@@ -74,13 +77,16 @@ func (s *nameServer) resolve(q question) (netip.Addr, byte) {
 		}
 		return netip.Addr{}, rcodeNoName
 	}
-	if !wantsAddress {
+	if !wants4 && !wants6 {
 		return netip.Addr{}, rcodeOK
 	}
 	addr, ok := s.names.address(q.name)
 	if !ok {
 		s.record.dropName()
 		return netip.Addr{}, rcodeServer
+	}
+	if wants6 {
+		addr = address6(addr)
 	}
 	return addr, rcodeOK
 }
@@ -126,7 +132,7 @@ func parseQuestion(query []byte) (question, bool) {
 // address, when valid, as its one record. An OPT record is not answered: that
 // is what a server without EDNS does, and nothing here is larger than 512.
 func reply(query, rawQuestion []byte, rcode byte, addr netip.Addr) []byte {
-	out := make([]byte, dnsHeader, dnsHeader+len(rawQuestion)+16)
+	out := make([]byte, dnsHeader, dnsHeader+len(rawQuestion)+28)
 	copy(out, query[:2])
 	out[2] = 0x84 | query[2]&0x79 // a reply, authoritative; opcode and RD as asked
 	out[3] = 0x80 | rcode         // recursion is available, as stub resolvers want to hear
@@ -139,6 +145,10 @@ func reply(query, rawQuestion []byte, rcode byte, addr netip.Addr) []byte {
 		return out
 	}
 	out[7] = 1
-	out = append(out, 0xc0, dnsHeader, 0, typeA, 0, classIN, 0, 0, 0, dnsTTL, 0, 4)
+	kind := byte(typeA)
+	if addr.Is6() {
+		kind = typeAAAA
+	}
+	out = append(out, 0xc0, dnsHeader, 0, kind, 0, classIN, 0, 0, 0, dnsTTL, 0, byte(addr.BitLen()/8))
 	return append(out, addr.AsSlice()...)
 }

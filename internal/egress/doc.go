@@ -11,8 +11,9 @@
 // The rules, the same for both ways in:
 //
 //   - A name is listed or it does not exist. Each listed name gets one address
-//     out of 198.18.0.0/15 when it is first asked for, so that a connection
-//     maps to one name; an address that stands for no name is refused.
+//     out of 198.18.0.0/15, and an IPv6 address beside it, when it is first
+//     asked for, so that a connection maps to one name; an address that stands
+//     for no name is refused.
 //   - The name is resolved once for each connection, from the host's network;
 //     each address is checked, and the address checked is the address dialed.
 //     There is no second look-up between the check and the use.

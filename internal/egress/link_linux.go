@@ -24,27 +24,29 @@ const largeSegment = 16 << 10
 // memory: what does not fit by then is lost, and TCP sends it again.
 const writeWait = 20
 
-// runAddress is the one source of packets that are taken.
+// runAddress and its twin are the only sources of packets that are taken.
 var runAddress = netip.MustParseAddr(tun.Address)
+
+// The last two bytes of an Ethernet header, by family.
+var etherTypes = map[byte][]byte{4: {0x08, 0x00}, 6: {0x86, 0xdd}}
 
 // link is the run's device as the user-space stack sees it. Of what it reads,
 // it hands the stack TCP only.
 type link struct {
 	file   *os.File
 	fd     int
-	prefix []byte // link header before each packet written
-	other  func(ipv4Packet)
+	prefix []byte // addresses of the link header before each packet, or none
+	other  func(packet)
 
 	dispatcher stack.NetworkDispatcher
 }
 
 // newLink takes over the device. other is given what is not TCP.
-func newLink(d tun.Device, other func(ipv4Packet)) *link {
+func newLink(d tun.Device, other func(packet)) *link {
 	l := &link{file: os.NewFile(uintptr(d.FD), "device"), fd: d.FD, other: other}
 	if d.Kind == tun.KindPacket {
 		l.prefix = append(l.prefix, tun.RunMAC[:]...)
 		l.prefix = append(l.prefix, tun.PeerMAC[:]...)
-		l.prefix = append(l.prefix, 0x08, 0x00) // IPv4
 	}
 	return l
 }
@@ -71,12 +73,12 @@ func (l *link) run() error {
 // receive handles one packet and says whether it kept the view.
 func (l *link) receive(view *buffer.View, n int) bool {
 	b := view.AsSlice()[:n]
-	skip := len(l.prefix)
+	skip := l.header()
 	if n < skip {
 		return false
 	}
-	p, ok := parseIPv4(b[skip:])
-	if !ok || p.src != runAddress {
+	p, ok := parsePacket(b[skip:])
+	if !ok || p.src != runAddress && p.src != address6(runAddress) {
 		return false
 	}
 	if p.protocol != protocolTCP {
@@ -85,15 +87,30 @@ func (l *link) receive(view *buffer.View, n int) bool {
 	}
 	payload, kept := pack(view, skip, p)
 	packet := stack.NewPacketBuffer(stack.PacketBufferOptions{Payload: payload})
-	l.dispatcher.DeliverNetworkPacket(header.IPv4ProtocolNumber, packet)
+	l.dispatcher.DeliverNetworkPacket(family(p), packet)
 	packet.DecRef()
 	return kept
+}
+
+// header is how many bytes of a link header stand before a packet.
+func (l *link) header() int {
+	if len(l.prefix) == 0 {
+		return 0
+	}
+	return len(l.prefix) + 2
+}
+
+func family(p packet) tcpip.NetworkProtocolNumber {
+	if p.src.Is6() {
+		return header.IPv6ProtocolNumber
+	}
+	return header.IPv4ProtocolNumber
 }
 
 // pack makes the stack's buffer of a packet: a copy of a small one; of a large
 // one a copy of the headers and the view itself, since the stack would copy a
 // whole buffer to have its headers apart.
-func pack(view *buffer.View, skip int, p ipv4Packet) (buffer.Buffer, bool) {
+func pack(view *buffer.View, skip int, p packet) (buffer.Buffer, bool) {
 	if len(p.raw) < largeSegment {
 		return buffer.MakeWithData(p.raw), false
 	}
@@ -113,11 +130,7 @@ func pack(view *buffer.View, skip int, p ipv4Packet) (buffer.Buffer, bool) {
 func (l *link) WritePackets(list stack.PacketBufferList) (int, tcpip.Error) {
 	sent := 0
 	for _, packet := range list.AsSlice() {
-		parts := packet.AsSlices()
-		if len(l.prefix) > 0 {
-			parts = append([][]byte{l.prefix}, parts...)
-		}
-		if err := l.write(parts); err != nil {
+		if err := l.write(packet.AsSlices()); err != nil {
 			return sent, &tcpip.ErrNoBufferSpace{}
 		}
 		sent++
@@ -128,10 +141,14 @@ func (l *link) WritePackets(list stack.PacketBufferList) (int, tcpip.Error) {
 // send writes one packet that did not come from the stack; one that does not
 // fit is lost, as on any link.
 func (l *link) send(packet []byte) {
-	_ = l.write([][]byte{l.prefix, packet})
+	_ = l.write([][]byte{packet})
 }
 
+// write sends one packet; the first of its parts begins with the header.
 func (l *link) write(parts [][]byte) error {
+	if len(l.prefix) > 0 {
+		parts = append([][]byte{l.prefix, etherTypes[parts[0][0]>>4]}, parts...)
+	}
 	for {
 		_, err := unix.Writev(l.fd, parts)
 		if errors.Is(err, unix.EINTR) {

@@ -15,8 +15,8 @@ const maxNames = 2048
 // left for the run, its name server and what may come.
 var firstName = netip.AddrFrom4([4]byte{198, 18, 1, 0})
 
-// nameTable gives each listed name one address of its own, for the life of
-// the run: an address never comes to stand for a second name.
+// nameTable gives each listed name one address of its own and that address's
+// IPv6 twin, for the life of the run: neither comes to stand for a second name.
 type nameTable struct {
 	mu     sync.Mutex
 	byName map[string]netip.Addr
@@ -46,8 +46,11 @@ func (t *nameTable) address(name string) (netip.Addr, bool) {
 	return a, true
 }
 
-// name is the name an address stands for.
+// name is the name an address, or its IPv6 twin, stands for.
 func (t *nameTable) name(a netip.Addr) (string, bool) {
+	if twin, ok := address4(a); ok {
+		a = twin
+	}
 	if !a.Is4() {
 		return "", false
 	}

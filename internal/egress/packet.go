@@ -5,7 +5,8 @@ import (
 	"net/netip"
 )
 
-// What is read and written of RFC 791, 768 and 792.
+// What is read and written of RFC 791, 768 and 792 (packet6.go has RFC 8200 and
+// 4443).
 const (
 	protocolICMP = 1
 	protocolTCP  = 6
@@ -16,28 +17,36 @@ const (
 	defaultTTL   = 64
 )
 
-// ipv4Packet is one packet of the run, its lengths checked.
-type ipv4Packet struct {
-	protocol byte
+// packet is one packet of the run, its lengths checked.
+type packet struct {
+	protocol byte // of the payload
 	src, dst netip.Addr
 	raw      []byte // the whole packet
 	payload  []byte
 }
 
+// parsePacket reads a packet of either family.
+func parsePacket(b []byte) (packet, bool) {
+	if len(b) > 0 && b[0]>>4 == 6 {
+		return parseIPv6(b)
+	}
+	return parseIPv4(b)
+}
+
 // parseIPv4 reads a packet. Fragments are refused: nothing on a link of 64 KiB
 // makes them but a program that hides what it sends.
-func parseIPv4(b []byte) (ipv4Packet, bool) {
+func parseIPv4(b []byte) (packet, bool) {
 	if len(b) < ipv4Header || b[0]>>4 != 4 {
-		return ipv4Packet{}, false
+		return packet{}, false
 	}
 	head, size := int(b[0]&15)*4, int(binary.BigEndian.Uint16(b[2:]))
 	if head < ipv4Header || size < head || size > len(b) {
-		return ipv4Packet{}, false
+		return packet{}, false
 	}
 	if binary.BigEndian.Uint16(b[6:])&0x3fff != 0 { // more fragments, or an offset
-		return ipv4Packet{}, false
+		return packet{}, false
 	}
-	return ipv4Packet{
+	return packet{
 		protocol: b[9],
 		src:      netip.AddrFrom4([4]byte(b[12:16])),
 		dst:      netip.AddrFrom4([4]byte(b[16:20])),
@@ -69,8 +78,9 @@ func parseUDP(b []byte) (datagram, bool) {
 	}, true
 }
 
-// udpReply builds the packet that answers a datagram with the payload.
-func udpReply(to ipv4Packet, d datagram, payload []byte) []byte {
+// udpReply builds the packet that answers a datagram with the payload. The name
+// server has an IPv4 address only.
+func udpReply(to packet, d datagram, payload []byte) []byte {
 	b := newIPv4(protocolUDP, to.dst, to.src, udpHeader+len(payload))
 	udp := b[ipv4Header:]
 	binary.BigEndian.PutUint16(udp, d.dstPort)
@@ -89,7 +99,10 @@ func udpReply(to ipv4Packet, d datagram, payload []byte) []byte {
 // prohibited builds the ICMP answer "communication administratively
 // prohibited" (type 3, code 13), so that a program with a connected socket
 // hears at once what it would else wait for.
-func prohibited(p ipv4Packet) []byte {
+func prohibited(p packet) []byte {
+	if p.src.Is6() {
+		return prohibited6(p)
+	}
 	quoted := p.raw[:min(len(p.raw), len(p.raw)-len(p.payload)+8)]
 	b := newIPv4(protocolICMP, p.dst, p.src, icmpHeader+len(quoted))
 	icmp := b[ipv4Header:]

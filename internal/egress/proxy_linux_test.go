@@ -172,7 +172,7 @@ func TestDeclaredHostsOnTopOfAProxy(t *testing.T) {
 	address, asked := upstreamProxy(t)
 	c := hosts("api.example.test", "sub.wild.test")
 	c.Upstream = "http://user:pass@" + address
-	script := "curl -sS http://api.example.test/; curl -sS http://sub.wild.test/ 2>&1 | cut -c1-9; curl -sS http://evil.test/ 2>&1 | cut -c1-9"
+	script := "curl -sS http://api.example.test/; curl -4 -sS http://sub.wild.test/ 2>&1 | cut -c1-9; curl -sS http://evil.test/ 2>&1 | cut -c1-9"
 	got := start(t, c, "sh", "-c", script).wait()
 	if want := "hello api.example.test /curl: (7)\ncurl: (6)\n"; got.stdout != want {
 		t.Errorf("stdout %q, want %q", got.stdout, want)
@@ -194,7 +194,7 @@ func TestInUserNamespace(t *testing.T) {
 	}
 	t.Setenv(userVariable, "1")
 	pattern := "^(TestPrograms|TestRunIsRefused|TestRebinding|TestRunHasNo|TestProcessIs)/" +
-		"^(node_|curl|an_unlisted|the_address|the_metadata_address$|UDP|an_alias)"
+		"^(node_|curl|an_unlisted|an_IPv6|python|the_address|the_metadata_address$|UDP|an_alias)"
 	args := []string{"-test.run=" + pattern, "-test.count=1", "-test.timeout=120s"}
 	code, err := runAsHost(os.Getenv(binaryVariable), args, true, 65534)
 	if err != nil || code != 0 {

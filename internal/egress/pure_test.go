@@ -72,12 +72,15 @@ func TestNameTableGivesOneAddressPerName(t *testing.T) {
 		if !ok || a != again || seen[a] || !known || back != name || notPublic(a) != "benchmarking" {
 			t.Fatalf("%s has %s, then %s; %s is %q", name, a, again, a, back)
 		}
+		if twin, known := table.name(address6(a)); !known || twin != name || notPublic(address6(a)) != "private" {
+			t.Fatalf("%s stands for %q, %s for %q", a, name, address6(a), twin)
+		}
 		seen[a] = true
 	}
 	if a, ok := table.address("more.test"); ok {
 		t.Errorf("a name too many has %s", a)
 	}
-	for _, s := range []string{"198.18.0.0", "198.18.0.255", "198.19.255.255", "8.8.8.8", "::1"} {
+	for _, s := range []string{"198.18.0.0", "198.18.0.255", "198.19.255.255", "8.8.8.8", "::1", "fd5a:9c1e:70b4::198.18.0.255", "fd5a:9c1e:70b4:1::198.18.1.0", "::198.18.1.0"} {
 		if name, ok := table.name(netip.MustParseAddr(s)); ok {
 			t.Errorf("%s stands for %q", s, name)
 		}
@@ -99,13 +102,13 @@ func testServer(t testing.TB, entries ...string) *nameServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &nameServer{list: list, names: newNameTable(), record: newRecorder()}
+	return &nameServer{list: list, names: newNameTable(), record: newRecorder(), ipv6: true}
 }
 
 func TestNameServerAnswers(t *testing.T) {
 	const (
-		typeAAAA = 28
-		typePTR  = 12
+		typePTR   = 12
+		typeHTTPS = 65
 	)
 	rows := []struct {
 		name    string
@@ -116,12 +119,15 @@ func TestNameServerAnswers(t *testing.T) {
 	}{
 		{"a listed name", query("a.test", typeA), rcodeOK, 1, "198.18.1.0"},
 		{"a listed name in capitals", query("A.tEsT", typeA), rcodeOK, 1, "198.18.1.0"},
-		{"a listed name has no IPv6", query("a.test", typeAAAA), rcodeOK, 0, ""},
+		{"a listed name's IPv6", query("a.test", typeAAAA), rcodeOK, 1, "fd5a:9c1e:70b4::c612:100"},
+		{"a listed name's IPv6 below a wildcard", query("x.wild.test", typeAAAA), rcodeOK, 1, "fd5a:9c1e:70b4::c612:100"},
+		{"a listed name's service record", query("a.test", typeHTTPS), rcodeOK, 0, ""},
 		{"a name below a wildcard", query("x.y.wild.test", typeA), rcodeOK, 1, "198.18.1.0"},
 		{"the apex of a wildcard", query("wild.test", typeA), rcodeNoName, 0, ""},
 		{"an unlisted name", query("b.test", typeA), rcodeNoName, 0, ""},
 		{"an unlisted name's IPv6", query("b.test", typeAAAA), rcodeNoName, 0, ""},
 		{"localhost", query("localhost", typeA), rcodeOK, 1, "127.0.0.1"},
+		{"localhost's IPv6", query("localhost", typeAAAA), rcodeOK, 0, ""},
 		{"a reverse look-up", query("1.0.18.198.in-addr.arpa", typePTR), rcodeNoName, 0, ""},
 		{"a label with a dot inside", append([]byte{1, 2, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 6}, "a.test\x00\x00\x01\x00\x01"...), rcodeOK, 1, "198.18.1.0"},
 		{"two questions", append([]byte{1, 2, 1, 0, 0, 2}, query("a.test", typeA)[6:]...), rcodeFormat, 0, ""},
@@ -138,10 +144,18 @@ func TestNameServerAnswers(t *testing.T) {
 			if got[3]&15 != row.rcode || got[7] != row.answers {
 				t.Errorf("rcode %d, %d answers", got[3]&15, got[7])
 			}
-			if row.last != "" && netip.AddrFrom4([4]byte(got[len(got)-4:])).String() != row.last {
+			if row.last == "" {
+				return
+			}
+			if want := netip.MustParseAddr(row.last).AsSlice(); !bytes.HasSuffix(got, append([]byte{0, byte(len(want))}, want...)) {
 				t.Errorf("answer % x", got)
 			}
 		})
+	}
+	without := testServer(t, "a.test")
+	without.ipv6 = false
+	if got := without.answer(query("a.test", typeAAAA)); got[3]&15 != rcodeOK || got[7] != 0 {
+		t.Errorf("a run without IPv6 is answered % x", got)
 	}
 	for _, silent := range [][]byte{nil, {1, 2, 3}, append([]byte{1, 2, 0x80, 0}, query("a.test", typeA)[4:]...)} {
 		if got := testServer(t).answer(silent); got != nil {
@@ -199,57 +213,6 @@ func FuzzNameServer(f *testing.F) {
 		// An answer is only ever given for a listed name.
 		if q, ok := parseQuestion(b); got[7] == 1 && (!ok || q.name != "a.test" && !strings.HasSuffix(q.name, ".wild.test") && !strings.HasSuffix(q.name, "localhost")) {
 			t.Errorf("%q has an address", q.name)
-		}
-	})
-}
-
-func TestPackets(t *testing.T) {
-	src, dst := netip.MustParseAddr("198.18.0.2"), netip.MustParseAddr("198.18.0.1")
-	out := newIPv4(protocolUDP, src, dst, udpHeader+5)
-	copy(out[ipv4Header:], []byte{0x30, 0x39, 0, 53, 0, 13, 0, 0, 'h', 'e', 'l', 'l', 'o'})
-	p, ok := parseIPv4(append(bytes.Clone(out), "padding"...))
-	if !ok || p.src != src || p.dst != dst || len(p.raw) != len(out) {
-		t.Fatalf("%+v %v", p, ok)
-	}
-	d, ok := parseUDP(p.payload)
-	if !ok || d.srcPort != 12345 || d.dstPort != 53 || string(d.payload) != "hello" {
-		t.Fatalf("%+v %v", d, ok)
-	}
-	back, ok := parseIPv4(udpReply(p, d, []byte("you")))
-	if !ok || back.src != dst || back.dst != src || checksum(0, back.raw[:ipv4Header]) != 0 {
-		t.Errorf("%+v %v", back, ok)
-	}
-	pseudo := sum16(back.raw[12:ipv4Header]) + protocolUDP + uint32(len(back.payload))
-	if checksum(pseudo, back.payload) != 0 {
-		t.Error("the checksum of the datagram is wrong")
-	}
-	refusal, ok := parseIPv4(prohibited(p))
-	if !ok || refusal.protocol != protocolICMP || checksum(0, refusal.payload) != 0 || !bytes.Equal(refusal.payload[icmpHeader:], out[:ipv4Header+8]) {
-		t.Errorf("%+v %v", refusal, ok)
-	}
-	fragment := bytes.Clone(out)
-	fragment[6] = 0x20
-	if _, ok := parseIPv4(fragment); ok {
-		t.Error("a fragment is taken")
-	}
-}
-
-func FuzzPackets(f *testing.F) {
-	src, dst := netip.MustParseAddr("198.18.0.2"), netip.MustParseAddr("198.18.0.1")
-	f.Add(newIPv4(protocolUDP, src, dst, 20))
-	f.Add(newIPv4(protocolICMP, src, dst, 3))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		p, ok := parseIPv4(b)
-		if !ok {
-			return
-		}
-		if again, ok := parseIPv4(prohibited(p)); !ok || again.dst != p.src {
-			t.Errorf("the refusal of % x cannot be read", b)
-		}
-		if d, ok := parseUDP(p.payload); ok {
-			if again, ok := parseIPv4(udpReply(p, d, []byte("x"))); !ok || again.dst != p.src {
-				t.Errorf("the reply to % x cannot be read", b)
-			}
 		}
 	})
 }

@@ -29,7 +29,7 @@ c.on('error', e => console.log(e.code))`
 // udpText sends a datagram and waits for any answer.
 const udpText = `
 const [host, port] = process.argv.slice(1)
-const s = require('dgram').createSocket('udp4')
+const s = require('dgram').createSocket(host.includes(':') ? 'udp6' : 'udp4')
 s.on('message', () => { console.log('answered'); s.close() })
 s.on('error', e => { console.log(e.code); s.close() })
 s.connect(+port, host, () => { s.send('x'); setTimeout(() => { console.log('silence'); s.close() }, 300).unref() })`
@@ -40,6 +40,21 @@ const pingText = `
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
 s.settimeout(0.3); s.connect(('203.0.113.10', 1)); s.send(b'\x08\x00\xf7\xff\x00\x00\x00\x00')
+try: s.recv(100); print('answered')
+except Exception as e: print('silence')`
+
+const ping6Text = `
+import socket
+s = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
+s.settimeout(0.3); s.connect(('2001:db8::10', 0)); s.send(b'\x80\x00\x00\x00\x00\x00\x00\x00')
+try: s.recv(100); print('answered')
+except Exception as e: print('silence')`
+
+// extendedText hides a TCP segment behind destination options.
+const extendedText = `
+import socket
+s = socket.socket(socket.AF_INET6, socket.SOCK_RAW, 60)
+s.settimeout(0.3); s.connect(('2001:db8::10', 0)); s.send(b'\x06\x00\x01\x04\x00\x00\x00\x00' + b'\x30\x39\x00\x50' + b'\x00' * 8 + b'\x50\x02\xff\xff' + b'\x00' * 4)
 try: s.recv(100); print('answered')
 except Exception as e: print('silence')`
 
@@ -74,17 +89,32 @@ func TestRunIsRefused(t *testing.T) {
 		{"the name server over TCP", listed, node(connectText, "198.18.0.1", "53"), "ECONNREFUSED", "address-not-listed 198.18.0.1:53 benchmarking"},
 		{"a port outside a narrowed list", narrowed, node(connectText, "api.example.test", "80"), "ECONNREFUSED", "port-not-allowed api.example.test:80"},
 		{"any port when two lists share none", noPort, node(connectText, "api.example.test", "80"), "ECONNREFUSED", "port-not-allowed api.example.test:80"},
-		{"an IPv6 address", listed, node(connectText, "2001:db8::1", "80"), "ENETUNREACH", ""},
-		{"NAT64 of the metadata address", listed, node(connectText, "64:ff9b::a9fe:a9fe", "80"), "ENETUNREACH", ""},
+		{"an IPv6 address", listed, node(connectText, "2001:db8::1", "80"), "ECONNREFUSED", "address-not-listed [2001:db8::1]:80"},
+		{"the IPv6 address of a listed host", listed, node(connectText, publicAddress6, "80"), "ECONNREFUSED", "address-not-listed [2001:db8::10]:80"},
+		{"an IPv6 address of the run's own range that stands for nothing", listed, node(connectText, "fd5a:9c1e:70b4::198.18.77.7", "80"), "ECONNREFUSED", "address-not-listed [fd5a:9c1e:70b4::c612:4d07]:80 private"},
+		{"an IPv6 address beside the run's own range", listed, node(connectText, "fd5a:9c1e:70b4:1::198.18.1.0", "80"), "ECONNREFUSED", "address-not-listed [fd5a:9c1e:70b4:1::c612:100]:80 private"},
+		{"the metadata service of IPv6", listed, node(connectText, "fd00:ec2::254", "80"), "ECONNREFUSED", "address-not-listed [fd00:ec2::254]:80 private"},
+		{"NAT64 of the metadata address", listed, node(connectText, "64:ff9b::a9fe:a9fe", "80"), "ECONNREFUSED", "address-not-listed [64:ff9b::a9fe:a9fe]:80 link-local"},
+		{"6to4 of the metadata address", listed, node(connectText, "2002:a9fe:a9fe::1", "80"), "ECONNREFUSED", "address-not-listed [2002:a9fe:a9fe::1]:80 6to4"},
 		{"the metadata address", listed, node(connectText, "169.254.169.254", "80"), "ECONNREFUSED", "address-not-listed 169.254.169.254:80 link-local"},
 		{"the metadata address in decimal", listed, node(connectText, "2852039166", "80"), "ECONNREFUSED", "address-not-listed 169.254.169.254:80 link-local"},
 		{"the metadata address in octal", listed, node(connectText, "0251.0376.0251.0376", "80"), "ECONNREFUSED", "address-not-listed 169.254.169.254:80 link-local"},
 		{"the metadata address in hex", listed, node(connectText, "0xa9fea9fe", "80"), "ECONNREFUSED", "address-not-listed 169.254.169.254:80 link-local"},
 		{"the metadata address mapped into IPv6", listed, node(connectText, "::ffff:169.254.169.254", "80"), "ECONNREFUSED", "address-not-listed 169.254.169.254:80 link-local"},
+		{"the metadata address in decimal in a URL", listed, node(fetchText, "http://2852039166/"), "failed ECONNREFUSED", "address-not-listed 169.254.169.254:80 link-local"},
+		{"the metadata address in octal in a URL", listed, node(fetchText, "http://0251.0376.0251.0376/"), "failed ECONNREFUSED", "address-not-listed 169.254.169.254:80 link-local"},
+		{"the metadata address in hex in a URL", listed, node(fetchText, "http://0xa9.0xfe.0xa9fe/"), "failed ECONNREFUSED", "address-not-listed 169.254.169.254:80 link-local"},
+		{"the metadata address mapped into IPv6 in a URL", listed, node(fetchText, "http://[::ffff:a9fe:a9fe]/"), "failed ECONNREFUSED", "address-not-listed 169.254.169.254:80 link-local"},
+		{"NAT64 of the metadata address in a URL", listed, node(fetchText, "http://[64:ff9b::169.254.169.254]/"), "failed ECONNREFUSED", "address-not-listed [64:ff9b::a9fe:a9fe]:80 link-local"},
 		{"UDP to a public address", listed, node(udpText, "192.0.2.7", "443"), "EHOSTUNREACH", "udp 192.0.2.7:443"},
 		{"UDP to a listed host", listed, node(udpText, "api.example.test", "443"), "EHOSTUNREACH", "udp 198.18.1.0:443"},
+		{"UDP over IPv6", listed, node(udpText, "2001:db8::1", "443"), "EACCES", "udp [2001:db8::1]:443"},
+		{"UDP over IPv6 to a listed host", listed, node(udpText, "fd5a:9c1e:70b4::198.18.1.0", "443"), "EACCES", "udp [fd5a:9c1e:70b4::c612:100]:443"},
+		{"a question to a name server over IPv6", listed, node(udpText, "fd5a:9c1e:70b4::198.18.0.1", "53"), "EACCES", "udp [fd5a:9c1e:70b4::c612:1]:53"},
 		{"a question to another name server", listed, node(udpText, "192.0.2.53", "53"), "EHOSTUNREACH", "udp 192.0.2.53:53"},
 		{"an echo request", listed, []string{"/usr/bin/python3", "-c", pingText}, "silence", "protocol 203.0.113.10 1"},
+		{"an echo request over IPv6", listed, []string{"/usr/bin/python3", "-c", ping6Text}, "silence", "protocol 2001:db8::10 58"},
+		{"a packet with an extension header", listed, []string{"/usr/bin/python3", "-c", extendedText}, "silence", "protocol 2001:db8::10 60"},
 		{"DNS over HTTPS at an unlisted host", listed, node(fetchText, "https://dns.test/dns-query?name=evil.test"), "failed ENOTFOUND", "name-not-listed dns.test"},
 		{"a server name that is not listed", listed, node(tlsText, "api.example.test", "evil.test"), "ECONNRESET", "server-name-not-listed evil.test"},
 		{"a Host header that is not listed", listed, node(getText, "api.example.test", "evil.test"), "ECONNRESET", "host-header-not-listed evil.test"},

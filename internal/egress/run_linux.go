@@ -77,7 +77,7 @@ func serveDevice(ctx context.Context, handover int, d *dialer) error {
 		return err
 	}
 	names := newNameTable()
-	other := newNotTCP(&nameServer{list: d.list, names: names, record: d.record}, d.limits.DNSPerSecond)
+	other := newNotTCP(&nameServer{list: d.list, names: names, record: d.record, ipv6: device.IPv6}, d.limits.DNSPerSecond)
 	l := newLink(device, other.handle)
 	other.send = l.send
 	if _, err := newStack(ctx, l, &server{names: names, dialer: d, mover: newMover(d)}); err != nil {

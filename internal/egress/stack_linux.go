@@ -10,7 +10,9 @@ import (
 
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
+	"gvisor.dev/gvisor/pkg/tcpip/header"
 	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
+	"gvisor.dev/gvisor/pkg/tcpip/network/ipv6"
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
 	"gvisor.dev/gvisor/pkg/waiter"
@@ -38,7 +40,7 @@ type server struct {
 func newStack(ctx context.Context, l *link, s *server) (*stack.Stack, error) {
 	limits := s.dialer.limits
 	st := stack.New(stack.Options{
-		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol},
+		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, ipv6.NewProtocol},
 		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol},
 	})
 	if err := tune(st); err != nil {
@@ -56,8 +58,7 @@ func newStack(ctx context.Context, l *link, s *server) (*stack.Stack, error) {
 	if err := st.SetSpoofing(nic, true); err != nil {
 		return nil, fmt.Errorf("answer for every address: %s", err)
 	}
-	everywhere, _ := tcpip.NewSubnet(tcpip.AddrFrom4([4]byte{}), tcpip.MaskFromBytes(make([]byte, 4)))
-	st.SetRouteTable([]tcpip.Route{{Destination: everywhere, NIC: nic}})
+	st.SetRouteTable([]tcpip.Route{{Destination: header.IPv4EmptySubnet, NIC: nic}, {Destination: header.IPv6EmptySubnet, NIC: nic}})
 	return st, nil
 }
 
@@ -93,7 +94,8 @@ func tune(st *stack.Stack) error {
 // run is told of a refusal by the refusal of its own connection.
 func (s *server) accept(ctx context.Context, r *tcp.ForwarderRequest) {
 	id := r.ID()
-	host, ok := s.host(netip.AddrFrom4(id.LocalAddress.As4()), id.LocalPort)
+	to, _ := netip.AddrFromSlice(id.LocalAddress.AsSlice()) // of 4 or 16 bytes
+	host, ok := s.host(to, id.LocalPort)
 	if !ok {
 		r.Complete(true)
 		return

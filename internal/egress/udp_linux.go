@@ -26,7 +26,7 @@ func newNotTCP(s *nameServer, perSecond int) *notTCP {
 	return &notTCP{server: s, record: s.record, limit: rate.NewLimiter(rate.Limit(perSecond), 2*perSecond)}
 }
 
-func (n *notTCP) handle(p ipv4Packet) {
+func (n *notTCP) handle(p packet) {
 	if p.protocol != protocolUDP {
 		n.record.refuse(p.dst.String(), egresswire.ReasonProtocol, strconv.Itoa(int(p.protocol)))
 		return

@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/net/dns/dnsmessage"
 	"golang.org/x/sys/unix"
@@ -45,11 +46,16 @@ var theWorld world
 // publicAddress is where the listed names lead.
 const publicAddress = "203.0.113.10"
 
+// publicAddress6 is where a name that has IPv6 only leads.
+const publicAddress6 = "2001:db8::10"
+
 // zone is what the name server knows. "=" begins an alias.
 func (w *world) zone(name string) []string {
 	switch name {
 	case "api.example.test", "sub.wild.test", "a.b.wild.test", "other.example.test", "wild.test":
 		return []string{publicAddress}
+	case "six.example.test":
+		return []string{publicAddress6}
 	case "two.example.test": // one address nobody answers at, one that works
 		return []string{"203.0.113.11", publicAddress}
 	case "mixed.example.test":
@@ -97,6 +103,9 @@ func host(m *testing.M) (int, error) {
 			return 1, fmt.Errorf("add %s: %w", a, err)
 		}
 	}
+	if err := addLoopback6(publicAddress6); err != nil {
+		return 1, fmt.Errorf("add %s: %w", publicAddress6, err)
+	}
 	dir, err := os.MkdirTemp("", "egress-world-")
 	if err != nil {
 		return 1, err
@@ -133,6 +142,25 @@ func addLoopback(address string) error {
 	return unix.IoctlIfreq(fd, unix.SIOCSIFNETMASK, ifr)
 }
 
+// addLoopback6 is the same for IPv6 (struct in6_ifreq of linux/ipv6.h).
+func addLoopback6(address string) error {
+	fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	const loopback = 1
+	ifr := struct {
+		address [16]byte
+		prefix  uint32
+		index   int32
+	}{netip.MustParseAddr(address).As16(), 128, loopback}
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCSIFADDR, uintptr(unsafe.Pointer(&ifr))); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
 func (w *world) begin(ctx context.Context, dir string) error {
 	certificate, err := w.makeCertificates(dir)
 	if err != nil {
@@ -145,8 +173,8 @@ func (w *world) begin(ctx context.Context, dir string) error {
 		fmt.Fprintf(rw, "hello %s %s", r.Host, r.URL.Path)
 	})
 	quiet := log.New(io.Discard, "", 0)
-	for _, port := range []string{"80", "8080"} {
-		l, err := net.Listen("tcp4", publicAddress+":"+port)
+	for _, at := range []string{publicAddress + ":80", publicAddress + ":8080", "[" + publicAddress6 + "]:80"} {
+		l, err := net.Listen("tcp", at)
 		if err != nil {
 			return err
 		}

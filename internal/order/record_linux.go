@@ -23,7 +23,7 @@ const (
 	FirstMap  // user namespaces for mapped mounts
 )
 
-// What a record on the status socket begins with. Kinds of tun.Send share it.
+// What a record on the status socket begins with. Codes of tun.Send share it.
 const (
 	RecordFailed   = 'F' // Failure: nothing was started
 	RecordReport   = 'R' // proofs, with the run's /tmp as a descriptor when it has one

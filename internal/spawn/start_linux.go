@@ -308,11 +308,12 @@ func (r *Run) sender(kind byte, pid int) {
 
 // keep stores a descriptor by the record it came with.
 func (r *Run) keep(kind byte, fd int) {
+	device, isDevice := tun.DeviceOf(kind, fd)
 	switch {
 	case kind == order.RecordReport && r.tmp < 0:
 		r.tmp = fd
-	case (kind == byte(tun.KindTUN) || kind == byte(tun.KindPacket)) && r.device == nil:
-		r.device = &tun.Device{FD: fd, Kind: tun.Kind(kind)}
+	case isDevice && r.device == nil:
+		r.device = &device
 	default:
 		unix.Close(fd)
 	}

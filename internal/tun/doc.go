@@ -5,13 +5,14 @@
 // still holds CAP_NET_ADMIN there, and hands the result to the egress process
 // with Send. Nothing else is set up: no bridge, no address translation, no
 // name of a host interface. The namespace then has `lo`, one interface with
-// Address, and a default route into it, so every packet of the run that is
-// not for loopback arrives at the egress process, which decides.
+// Address and, where the kernel has IPv6, its twin out of Prefix6, and a default
+// route of each family into it, so every packet of the run that is not for
+// loopback arrives at the egress process, which decides.
 //
 // It cannot create namespaces, does not read or write packets, and holds no
 // policy. It imports golang.org/x/sys/unix only, because the child links it.
 //
-// Two kinds of device are made. A TUN device carries bare IPv4 packets and
+// Two kinds of device are made. A TUN device carries bare IP packets and
 // needs /dev/net/tun to exist and to be openable. Where it is not (a device
 // node of mode 0600, a container without it) a pair of veth interfaces takes
 // its place: the run has one end, and a packet socket bound to the other end
@@ -24,6 +25,11 @@ package tun
 // host and next to no private network uses, so a listed name can never be
 // confused with a neighbour of the host.
 const Address = "198.18.0.2"
+
+// Prefix6 is the first twelve bytes of every IPv6 address of the run's network;
+// the last four are those of the IPv4 address beside it. It is a unique local
+// prefix (RFC 4193) with 40 random bits: no route of the host is meant by it.
+var Prefix6 = [12]byte{0xfd, 0x5a, 0x9c, 0x1e, 0x70, 0xb4}
 
 // Nameserver is the IPv4 address, UDP port 53, at which the egress process
 // answers the names of the run.
@@ -47,7 +53,7 @@ const ResolvConf = "nameserver " + Nameserver + "\noptions timeout:2 attempts:2 
 type Kind byte
 
 const (
-	// KindTUN is a TUN descriptor: one bare IPv4 packet for each read.
+	// KindTUN is a TUN descriptor: one bare packet for each read.
 	KindTUN Kind = 't'
 	// KindPacket is a packet socket: one Ethernet frame for each read.
 	KindPacket Kind = 'p'
@@ -79,4 +85,28 @@ var (
 type Device struct {
 	FD   int
 	Kind Kind
+	// IPv6 says that the run's interface has an IPv6 address and route too.
+	IPv6 bool
+}
+
+// withIPv6 is the difference between the two codes of a kind.
+const withIPv6 = 't' - 'T'
+
+// Code is the byte a device is handed over with: the kind, as a capital where
+// the run has IPv6.
+func (d Device) Code() byte {
+	if d.IPv6 {
+		return byte(d.Kind) - withIPv6
+	}
+	return byte(d.Kind)
+}
+
+// DeviceOf is the device of a code and its descriptor; false when the byte is
+// no code.
+func DeviceOf(code byte, fd int) (Device, bool) {
+	switch kind := Kind(code | withIPv6); kind {
+	case KindTUN, KindPacket:
+		return Device{FD: fd, Kind: kind, IPv6: code != byte(kind)}, true
+	}
+	return Device{}, false
 }

@@ -16,28 +16,31 @@ const peerInterface = "tun0p"
 // The kernel caps it at net.core.rmem_max and wmem_max without an error.
 const packetBuffer = 32 * 65536
 
-// openPacket makes the veth pair, gives the run's end its address and route,
+// openPacket makes the veth pair, gives the run's end its addresses and routes,
 // and binds a packet socket to the other end.
-func openPacket(nl *netlink) (int, error) {
+func openPacket(nl *netlink) (Device, error) {
 	if err := nl.do(vethPair(Interface, peerInterface)); err != nil {
-		return -1, fmt.Errorf("create interface pair %s: %w", Interface, err)
+		return Device{}, fmt.Errorf("create interface pair %s: %w", Interface, err)
 	}
 	run, err := nl.index(Interface)
 	if err != nil {
-		return -1, err
+		return Device{}, err
 	}
 	peer, err := nl.index(peerInterface)
 	if err != nil {
-		return -1, err
+		return Device{}, err
 	}
-	if err := nl.configure(run, peer); err != nil {
-		return -1, err
+	ipv6, err := nl.configure(run, peer)
+	if err != nil {
+		return Device{}, err
 	}
-	return bindPacket(peer)
+	fd, err := bindPacket(peer)
+	return Device{FD: fd, Kind: KindPacket, IPv6: ipv6}, err
 }
 
-// bindPacket opens a packet socket on the interface for IPv4 frames. Bound to
-// one protocol it sees arriving frames only, never what it sent itself.
+// bindPacket opens a packet socket on the interface for frames of every
+// protocol, arriving ones only: what leaves through the interface, of the
+// socket's own or the kernel's, is ignored (Linux 4.20).
 //
 // Precondition: the interface is up, or the first read fails with ENETDOWN.
 func bindPacket(index int32) (int, error) {
@@ -46,13 +49,17 @@ func bindPacket(index int32) (int, error) {
 	if err != nil {
 		return -1, fmt.Errorf("open packet socket: %w", err)
 	}
-	for _, opt := range []int{unix.SO_RCVBUF, unix.SO_SNDBUF} {
-		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, opt, packetBuffer); err != nil {
+	for _, opt := range [][3]int{
+		{unix.SOL_SOCKET, unix.SO_RCVBUF, packetBuffer},
+		{unix.SOL_SOCKET, unix.SO_SNDBUF, packetBuffer},
+		{unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1},
+	} {
+		if err := unix.SetsockoptInt(fd, opt[0], opt[1], opt[2]); err != nil {
 			unix.Close(fd)
-			return -1, fmt.Errorf("size packet socket: %w", err)
+			return -1, fmt.Errorf("set up packet socket: %w", err)
 		}
 	}
-	to := &unix.SockaddrLinklayer{Protocol: networkOrder(unix.ETH_P_IP), Ifindex: int(index)}
+	to := &unix.SockaddrLinklayer{Protocol: networkOrder(unix.ETH_P_ALL), Ifindex: int(index)}
 	if err := unix.Bind(fd, to); err != nil {
 		unix.Close(fd)
 		return -1, fmt.Errorf("bind packet socket to %s: %w", peerInterface, err)

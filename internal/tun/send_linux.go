@@ -8,11 +8,11 @@ import (
 )
 
 // Send hands the device to the process at the other end of a unix socket and
-// leaves the caller's copy open. The message is one byte, the kind, with one
+// leaves the caller's copy open. The message is one byte, the code, with one
 // descriptor.
 func Send(socket int, d Device) error {
 	rights := unix.UnixRights(d.FD)
-	if err := unix.Sendmsg(socket, []byte{byte(d.Kind)}, rights, nil, unix.MSG_NOSIGNAL); err != nil {
+	if err := unix.Sendmsg(socket, []byte{d.Code()}, rights, nil, unix.MSG_NOSIGNAL); err != nil {
 		return fmt.Errorf("hand over network device: %w", err)
 	}
 	return nil
@@ -22,8 +22,7 @@ func Send(socket int, d Device) error {
 var ErrNoDevice = errors.New("receive network device: the run ended without one")
 
 // Receive waits for a device from the other end of a unix socket. The
-// descriptor is close-on-exec. Anything but one byte of a known kind with
-// exactly one descriptor is an error and leaves no descriptor open.
+// descriptor is close-on-exec. Anything but one known code with exactly one descriptor is an error and leaves no descriptor open.
 func Receive(socket int) (Device, error) {
 	var data [2]byte
 	rights := make([]byte, unix.CmsgSpace(4*4))
@@ -35,14 +34,21 @@ func Receive(socket int) (Device, error) {
 	if n == 0 && len(fds) == 0 {
 		return Device{}, ErrNoDevice
 	}
-	kind := Kind(data[0])
-	if n != 1 || len(fds) != 1 || (kind != KindTUN && kind != KindPacket) {
-		for _, fd := range fds {
-			unix.Close(fd)
-		}
-		return Device{}, fmt.Errorf("receive network device: unexpected message of %d bytes, %d descriptors", n, len(fds))
+	if d, ok := device(data[:n], fds); ok {
+		return d, nil
 	}
-	return Device{FD: fds[0], Kind: kind}, nil
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
+	return Device{}, fmt.Errorf("receive network device: unexpected message of %d bytes, %d descriptors", n, len(fds))
+}
+
+// device reads a message of one code and one descriptor.
+func device(message []byte, fds []int) (Device, bool) {
+	if len(message) != 1 || len(fds) != 1 {
+		return Device{}, false
+	}
+	return DeviceOf(message[0], fds[0])
 }
 
 // receive is recvmsg, again after a signal.

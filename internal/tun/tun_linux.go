@@ -23,18 +23,18 @@ func Open() (Device, error) {
 		return Device{}, err
 	}
 	defer unix.Close(nl.fd)
-	fd, tunErr := openTUN(nl)
+	d, tunErr := openTUN(nl)
 	if tunErr == nil {
-		return Device{FD: fd, Kind: KindTUN}, nil
+		return d, nil
 	}
 	if !unavailable(tunErr) {
 		return Device{}, tunErr
 	}
-	fd, err = openPacket(nl)
+	d, err = openPacket(nl)
 	if err != nil {
 		return Device{}, fmt.Errorf("%w; %w", tunErr, err)
 	}
-	return Device{FD: fd, Kind: KindPacket}, nil
+	return d, nil
 }
 
 // LoopbackUp brings `lo` up in the calling thread's network namespace. Open
@@ -61,31 +61,32 @@ func unavailable(err error) bool {
 	return false
 }
 
-// openTUN makes the TUN interface and gives it its address and route.
-func openTUN(nl *netlink) (int, error) {
+// openTUN makes the TUN interface and gives it its addresses and routes.
+func openTUN(nl *netlink) (Device, error) {
 	fd, err := unix.Open(devicePath, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return -1, fmt.Errorf("open %s: %w", devicePath, err)
+		return Device{}, fmt.Errorf("open %s: %w", devicePath, err)
 	}
-	if err := createTUN(fd, nl); err != nil {
+	ipv6, err := createTUN(fd, nl)
+	if err != nil {
 		unix.Close(fd)
-		return -1, err
+		return Device{}, err
 	}
-	return fd, nil
+	return Device{FD: fd, Kind: KindTUN, IPv6: ipv6}, nil
 }
 
-func createTUN(fd int, nl *netlink) error {
+func createTUN(fd int, nl *netlink) (ipv6 bool, err error) {
 	ifr, err := unix.NewIfreq(Interface)
 	if err != nil {
-		return fmt.Errorf("name interface %s: %w", Interface, err)
+		return false, fmt.Errorf("name interface %s: %w", Interface, err)
 	}
 	ifr.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, ifr); err != nil {
-		return fmt.Errorf("create interface %s: %w", Interface, err)
+		return false, fmt.Errorf("create interface %s: %w", Interface, err)
 	}
 	index, err := nl.index(Interface)
 	if err != nil {
-		return err
+		return false, err
 	}
 	return nl.configure(index)
 }

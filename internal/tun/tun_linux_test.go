@@ -50,8 +50,8 @@ func runChild(role string) error {
 	if got := c.LocalAddr().(*net.UDPAddr).IP.String(); got != Address {
 		return fmt.Errorf("local address is %s", got)
 	}
-	if _, err := net.Dial("udp6", "[2001:db8::1]:9"); err == nil {
-		return errors.New("IPv6 has a route")
+	if err := sendIPv6(role != "no-ipv6"); err != nil {
+		return err
 	}
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -68,16 +68,46 @@ func runChild(role string) error {
 	return err
 }
 
+// sendIPv6 sends a datagram that only the IPv6 route can take, or wants there
+// to be none.
+func sendIPv6(there bool) error {
+	c, err := net.Dial("udp6", "[2001:db8::1]:9")
+	if !there {
+		if err == nil {
+			return errors.New("IPv6 has a route")
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	want := net.IP(append(Prefix6[:], fourBytes(Address)...))
+	if got := c.LocalAddr().(*net.UDPAddr).IP; !got.Equal(want) {
+		return fmt.Errorf("local address is %s, want %s", got, want)
+	}
+	_, err = c.Write([]byte("out6"))
+	return err
+}
+
 func openAs(role string) (Device, error) {
-	if role != "packet" {
+	switch role {
+	case "open":
+		return Open()
+	case "no-ipv6":
+		// Of the namespace, which is the writer's own.
+		for _, of := range []string{"all", "default"} {
+			if err := os.WriteFile("/proc/sys/net/ipv6/conf/"+of+"/disable_ipv6", []byte("1"), 0); err != nil {
+				return Device{}, err
+			}
+		}
 		return Open()
 	}
 	nl, err := dialNetlink()
 	if err != nil {
 		return Device{}, err
 	}
-	fd, err := openPacket(nl)
-	return Device{FD: fd, Kind: KindPacket}, err
+	return openPacket(nl)
 }
 
 func TestOpen(t *testing.T) {
@@ -91,6 +121,7 @@ func TestOpen(t *testing.T) {
 		{"in a user namespace of root, a TUN device", "open", inNamespace(0, unix.CLONE_NEWUSER), KindTUN},
 		{"in a user namespace of root, a packet socket", "packet", inNamespace(0, unix.CLONE_NEWUSER), KindPacket},
 		{"as a plain user, a packet socket", "packet", inNamespace(65534, unix.CLONE_NEWUSER), KindPacket},
+		{"with IPv6 switched off, a TUN device", "no-ipv6", inNamespace(-1, 0), KindTUN},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -99,9 +130,18 @@ func TestOpen(t *testing.T) {
 			if device.Kind != row.kind {
 				t.Errorf("kind %s, want %s", device.Kind, row.kind)
 			}
+			if want := row.role != "no-ipv6"; device.IPv6 != want {
+				t.Errorf("IPv6 %v, want %v", device.IPv6, want)
+			}
 			packet := firstPacket(t, device)
 			if !bytes.HasSuffix(packet, []byte("out")) {
 				t.Errorf("first packet % x", packet)
+			}
+			if device.IPv6 {
+				packet = firstPacket(t, device)
+			}
+			if device.IPv6 && !bytes.HasSuffix(packet, []byte("out6")) {
+				t.Errorf("second packet % x: the kernel sends what nobody asked for", packet)
 			}
 			end()
 		})
@@ -197,7 +237,8 @@ func TestReceiveRefuses(t *testing.T) {
 		data string
 		fds  []int
 	}{
-		{"an unknown kind", "x", []int{fd}},
+		{"an unknown code", "x", []int{fd}},
+		{"a code between", "\x54\x00", []int{fd}},
 		{"a kind without a descriptor", "t", nil},
 		{"two descriptors", "t", []int{fd, fd}},
 		{"a longer message", "tt", []int{fd}},
@@ -233,6 +274,23 @@ func TestReceiveTellsAnEndWithoutDevice(t *testing.T) {
 	unix.Close(pair[1])
 	if _, err := Receive(pair[0]); !errors.Is(err, ErrNoDevice) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestCodeTellsTheDevice(t *testing.T) {
+	for _, d := range []Device{{7, KindTUN, false}, {7, KindTUN, true}, {7, KindPacket, false}, {7, KindPacket, true}} {
+		if got, ok := DeviceOf(d.Code(), 7); !ok || got != d {
+			t.Errorf("%+v became %+v %v", d, got, ok)
+		}
+	}
+	codes := 0
+	for b := range 256 {
+		if _, ok := DeviceOf(byte(b), 7); ok {
+			codes++
+		}
+	}
+	if codes != 4 {
+		t.Errorf("%d bytes are codes", codes)
 	}
 }
 

@@ -24,6 +24,9 @@ func Allow(h report.Host) string {
 	reason, detail, _ := strings.Cut(h.Reason, " ")
 	host := withoutPort(h.Host)
 	list := "the line \"- " + host + "\" under mcp-host.egress of the skill would allow it, or \"- host: " + host + "\" under the skill's hosts in the policy"
+	if strings.Contains(host, ":") { // which no entry of a declaration has
+		list = "the line \"- host: " + host + "\" under the skill's hosts in the policy would allow it"
+	}
 	internal := "the line \"- host: " + host + "\" under egress.internal of the policy would allow it"
 	switch egresswire.Reason(reason) {
 	case egresswire.ReasonName:
@@ -46,10 +49,12 @@ func Allow(h report.Host) string {
 	return h.Host + " was refused: what was sent to it cannot be read as what it begins as, so the host it asks for cannot be told; nothing allows that"
 }
 
-// withoutPort takes the port off a name or an IPv4 address: the run has no
-// IPv6, so nothing else with a port is refused. Package net, which could split
-// more, is not linked for it.
+// withoutPort takes the port off a name or an address. Package net, which could
+// split more, is not linked for it.
 func withoutPort(s string) string {
+	if host, _, found := strings.Cut(strings.TrimPrefix(s, "["), "]"); found {
+		return host
+	}
 	if host, _, found := strings.Cut(s, ":"); found && !strings.Contains(s[len(host)+1:], ":") {
 		return host
 	}

@@ -25,7 +25,8 @@ func TestAllowNamesTheLine(t *testing.T) {
 		{"api.test:443", egresswire.ReasonUDP, "", []string{"api.test:443 was refused", "mode open"}},
 		{"192.0.2.7", egresswire.ReasonProtocol, "1", []string{"192.0.2.7 was refused", "mode open"}},
 		{"api.test", egresswire.ReasonMalformed, "", []string{"api.test was refused"}},
-		{"2001:db8::1", egresswire.ReasonName, "", []string{`"- 2001:db8::1"`}},
+		{"2001:db8::1", egresswire.ReasonName, "", []string{`the line "- host: 2001:db8::1" under the skill's hosts`}},
+		{"[2001:db8::1]:80", egresswire.ReasonAddress, "", []string{`[2001:db8::1]:80 was refused`, `the line "- host: 2001:db8::1" under the skill's hosts`}},
 	}
 	for _, row := range rows {
 		got := Allow(report.Host{Host: row.host, Reason: strings.TrimSpace(string(row.reason) + " " + row.detail)})
