@@ -14,6 +14,7 @@ import (
 // goroutines at once.
 type Process struct {
 	process *os.Process
+	ended   chan struct{} // closed when the process is gone and reaped
 	control int
 	ready   bool
 	closed  bool
@@ -83,8 +84,18 @@ func Start(o Options) (*Process, error) {
 		unix.Close(fds[0])
 		return nil, fmt.Errorf("start egress process: %w", err)
 	}
-	return &Process{process: process, control: fds[0]}, nil
+	p := &Process{process: process, control: fds[0], ended: make(chan struct{})}
+	go func() { // until Kill, which waits for it
+		_, _ = process.Wait() // it is this process's child, and nobody else's to wait for
+		close(p.ended)
+	}()
+	return p, nil
 }
+
+// Ended is closed when the process is gone, whoever ended it. Before Stop or
+// Kill that means that the run has lost its network. It may be waited for by
+// any goroutine.
+func (p *Process) Ended() <-chan struct{} { return p.ended }
 
 func spawn(o Options, control *os.File) (*os.Process, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -166,7 +177,7 @@ func (p *Process) Kill() {
 	p.closed = true
 	unix.Close(p.control)
 	_ = p.process.Kill() // it may have ended
-	_, _ = p.process.Wait()
+	<-p.ended
 }
 
 // awaitEnd reads until the other end of the control socket is closed.

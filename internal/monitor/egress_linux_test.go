@@ -6,10 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
+	"golang.org/x/sys/unix"
 
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
@@ -149,8 +152,8 @@ func TestDeclaredRunsLeaveNothing(t *testing.T) {
 			}
 		}
 		// The fence keeps children ready, so their number is not compared.
-		if left := egressProcesses(s.cmd.Process.Pid); left != 0 {
-			t.Errorf("%d egress processes are left", left)
+		if left := egressProcesses(s.cmd.Process.Pid); len(left) != 0 {
+			t.Errorf("egress processes %v are left", left)
 		}
 		if after := tracesOf(s.cmd.Process.Pid); after.fds >= before.fds+runs || after.mounts > before.mounts {
 			t.Errorf("before %+v, after %+v", before, after)
@@ -158,20 +161,65 @@ func TestDeclaredRunsLeaveNothing(t *testing.T) {
 	})
 }
 
-// egressProcesses counts those that a process has started and not reaped.
-func egressProcesses(pid int) int {
-	n := 0
+// TestALostEgressProcessEndsTheRun: a connection of the run would else hang to
+// the deadline, and the result would put it down to the script.
+func TestALostEgressProcessEndsTheRun(t *testing.T) {
+	port := web(t)
+	for _, way := range []string{"device", "proxy"} {
+		t.Run(way, func(t *testing.T) {
+			users(t, func(t *testing.T, uid int) {
+				s := serve(t, options{uid: uid, boot: declared(t, func(b *wire.Boot) {
+					for i, l := range b.Policy.Layers {
+						if l.Layer == report.NSNet && way == "proxy" {
+							b.Policy.Layers[i].Want = report.Off
+						}
+					}
+				})})
+				// The script holds a connection, waits for its end and never goes by itself.
+				req := s.script("node", `
+const via = process.env.HTTP_PROXY ? new URL(process.env.HTTP_PROXY) : {hostname: 'listed.test', port: process.argv[2]};
+require('net').connect(+via.port, via.hostname, () => console.log('open')).on('error', e => console.log(e.code));
+setInterval(() => {}, 1000);`, port)
+				req.Hosts = []string{"listed.test"}
+				begin := time.Now()
+				out, err := s.Run(within(t), req, nil, func(p wire.Progress) {
+					for _, pid := range egressProcesses(s.cmd.Process.Pid) {
+						if p.StdoutBytes == int64(len("open\n")) {
+							_ = unix.Kill(pid, unix.SIGKILL) // an earlier word of progress may have ended it
+						}
+					}
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if out.Verdict != report.NetworkLost || out.TimedOut || out.Signal != "SIGTERM" {
+					t.Errorf("after %v: %+v", time.Since(begin), out.Result)
+				}
+				if !strings.Contains(out.NetworkNote, "lost its network") || len(out.Evidence.Egress) != 1 || !strings.HasPrefix(out.Evidence.Egress[0].Reason, "no report") {
+					t.Errorf("%q %+v", out.NetworkNote, out.Evidence.Egress)
+				}
+				if again := s.run(s.script("true", "")); again.Verdict != report.Exited {
+					t.Errorf("the next run: %+v", again.Result)
+				}
+			})
+		})
+	}
+}
+
+// egressProcesses lists those that a process has started and not reaped.
+func egressProcesses(pid int) (pids []int) {
 	lists, _ := filepath.Glob("/proc/" + itoa(pid) + "/task/*/children")
 	for _, list := range lists {
 		text, _ := os.ReadFile(list)
 		for child := range strings.FieldsSeq(string(text)) {
 			// A process that ended and was not reaped still has its name.
 			if name, _ := os.ReadFile("/proc/" + child + "/comm"); strings.HasPrefix(string(name), "skill-egress") {
-				n++
+				n, _ := strconv.Atoi(child)
+				pids = append(pids, n)
 			}
 		}
 	}
-	return n
+	return pids
 }
 
 // TestModeDeclaredWithoutANamespace is kept by a proxy on one port.

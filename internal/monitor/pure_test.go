@@ -50,6 +50,8 @@ func TestVerdict(t *testing.T) {
 		"the interpreter missing":                {facts{setup: &spawn.SetupError{Stage: "execve", Errno: "ENOENT"}}, report.SetupFailed},
 		"a cancel":                               {with(signal("SIGTERM"), func(f *facts) { f.cancelled = true }), report.Cancelled},
 		"a cancel of a run over memory":          {with(signal("SIGTERM"), func(f *facts) { f.cancelled = true; f.usage.OOMKills = 1 }), report.Cancelled},
+		"a lost network":                         {with(signal("SIGTERM"), func(f *facts) { f.netLost = true }), report.NetworkLost},
+		"a lost network, and then the deadline":  {with(exit(0), func(f *facts) { f.netLost, f.timedOut = true, true }), report.NetworkLost},
 		"something survived":                     {with(signal("SIGKILL"), func(f *facts) { f.survivors = 1; f.timedOut = true }), report.KillIncomplete},
 		"a leader that never ended":              {facts{timedOut: true}, report.KillIncomplete},
 	} {

@@ -58,7 +58,7 @@ func (m *monitor) execute(a *approved, config []byte) error {
 		m.end(r, c)
 		return err
 	}
-	f, gone := m.watch(r, c, a.timeout)
+	f, gone := m.watch(r, c, up.Lost(), a.timeout)
 	tree := m.end(r, c)
 	if gone != nil {
 		return gone
@@ -74,14 +74,17 @@ func (m *monitor) execute(a *approved, config []byte) error {
 }
 
 // watch waits for the end of the leader or for what ends it: deadline, cancel,
-// flood, or the front's end. Plans are answered meanwhile.
-func (m *monitor) watch(r run, c *capture.Capture, timeout time.Duration) (f facts, gone error) {
+// flood, a lost network, or the front's end. Plans are answered meanwhile.
+func (m *monitor) watch(r run, c *capture.Capture, lost <-chan struct{}, timeout time.Duration) (f facts, gone error) {
 	start := time.Now()
-	deadline, kill := time.NewTimer(timeout), make(<-chan time.Time)
+	deadline, kill := time.NewTimer(timeout), (<-chan time.Time)(nil)
 	defer deadline.Stop()
 	progress := time.NewTicker(tick)
 	defer progress.Stop()
 	terminate := func() {
+		if kill != nil {
+			return // the grace is given once
+		}
 		deadline.Stop()
 		r.Terminate()
 		kill = time.After(grace)
@@ -95,6 +98,9 @@ func (m *monitor) watch(r run, c *capture.Capture, timeout time.Duration) (f fac
 		case <-c.Flood:
 			f.flooded = true
 			return f, nil
+		case <-lost:
+			f.netLost, lost = true, nil
+			terminate()
 		case <-deadline.C:
 			f.timedOut = true
 			terminate()
@@ -186,6 +192,9 @@ func (m *monitor) result(a *approved, f facts, fenced report.Fence, hosts []repo
 			WallMs: wall, CPUMs: f.usage.CPU.Milliseconds(), PeakMemoryBytes: f.usage.PeakMemory,
 			PeakPids: f.usage.PeakPids, OOMKills: f.usage.OOMKills, Egress: hosts,
 		},
+	}
+	if f.netLost {
+		res.NetworkNote = uplink.LostNote
 	}
 	if f.ended && f.leader.Signal == "" {
 		res.ExitCode = &f.leader.Code

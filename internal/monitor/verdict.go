@@ -18,6 +18,7 @@ type facts struct {
 	timedOut  bool
 	cancelled bool
 	flooded   bool
+	netLost   bool // the egress process ended first
 	pipesHeld bool // not closed within the drain after the tree was ended
 	survivors int
 	usage     spawn.Usage
@@ -45,6 +46,8 @@ func (f facts) verdict() report.Verdict {
 		return report.Cancelled
 	case f.flooded:
 		return report.OutputFlood
+	case f.netLost:
+		return report.NetworkLost
 	case u.LeaderOOM:
 		return report.OOMCgroup
 	case u.OOMKills > 0:

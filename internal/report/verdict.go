@@ -20,6 +20,7 @@ const (
 	DeniedExec       Verdict = "denied-exec"
 	SetupFailed      Verdict = "setup-failed" // told by the status pipe, never by an exit code
 	Cancelled        Verdict = "cancelled"
+	NetworkLost      Verdict = "network-lost"    // the process that is the run's network ended before the run
 	KillIncomplete   Verdict = "kill-incomplete" // something survived; evidence names it
 )
 

@@ -49,6 +49,9 @@ func Allow(h report.Host) string {
 	return h.Host + " was refused: what was sent to it cannot be read as what it begins as, so the host it asks for cannot be told; nothing allows that"
 }
 
+// LostNote is what the reader of a run is told whose egress process ended first.
+const LostNote = "This run lost its network: the process that carries its connections (skill-egress) ended before the run did, killed from outside or out of its memory limit, so the run was ended. Calling again starts a new one."
+
 // withoutPort takes the port off a name or an address. Package net, which could
 // split more, is not linked for it.
 func withoutPort(s string) string {

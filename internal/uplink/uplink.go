@@ -95,6 +95,15 @@ func (u *Uplink) Connect(device *tun.Device) error {
 	return err
 }
 
+// Lost is closed when the process has ended on its own or was killed; never
+// for a run without one.
+func (u *Uplink) Lost() <-chan struct{} {
+	if u == nil {
+		return nil
+	}
+	return u.process.Ended()
+}
+
 // send passes a copy of the device's descriptor; the run keeps its own.
 func send(to *os.File, d tun.Device) error {
 	raw, err := to.SyscallConn()
