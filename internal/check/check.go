@@ -121,6 +121,7 @@ func (c *checker) skill(s *catalog.Skill) {
 				fmt.Sprintf("the policy has no interpreter %q (it has %s): the script runs only where the owner adds it", d.Interpreter, strings.Join(c.o.Interpreters, ", ")))
 		}
 	}
+	c.hosts(s)
 }
 
 // skillMD is the path of a skill's main file.

@@ -25,6 +25,7 @@ const (
 	CodeSyntax      = "syntax"
 	CodeLong        = "skill-md-truncated"
 	CodeInterpreter = "interpreter-not-offered"
+	CodeHost        = "host-not-reached"
 	CodeUnreadYml   = "dependency.unread-file"
 )
 
@@ -107,6 +108,7 @@ func Rules() []Rule {
 		{catalog.FileLimit, Warning, "more files than are listed"},
 		{CodeLong, Warning, "SKILL.md is longer than what is read"},
 		{CodeInterpreter, Warning, "a script for an interpreter that the policy does not offer"},
+		{CodeHost, Warning, "a declared host that no run reaches without more"},
 		{CodeUnreadYml, Warning, "a dependency file that is not read"},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"skill-mcp/internal/egresswire"
+	"skill-mcp/internal/publicaddr"
 )
 
 // dialTimeout bounds one connection from the look-up to the host's answer. It
@@ -188,7 +189,7 @@ func (d *dialer) addresses(ctx context.Context, host string) ([]netip.Addr, erro
 	}
 	var allowed []netip.Addr
 	for _, a := range found {
-		if what := notPublic(a); what != "" && !d.internal.allows(host, a) {
+		if what := publicaddr.Not(a); what != "" && !d.internal.allows(host, a) {
 			d.record.refuse(host, egresswire.ReasonInternal, a.WithZone("").Unmap().String())
 			err = fmt.Errorf("connect to %s: %s is a %s address: %w", host, a, what, errRefused)
 			continue

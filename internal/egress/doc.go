@@ -22,7 +22,7 @@
 //     seen: inside TLS a server that serves several names may be asked for any.
 //   - TCP only, besides the questions to the process's own name server.
 //
-// Files: addr.go decides on addresses, names.go and dns.go are the name
+// Files: internal.go is what the owner lists, package publicaddr decides on addresses, names.go and dns.go are the name
 // server, inspect*.go read the first bytes, dial.go and upstream.go make
 // connections, proxy*.go is the HTTP way in, link_linux.go, stack_linux.go and
 // udp.go the network device's, record.go counts, confine*_linux.go is the

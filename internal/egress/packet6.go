@@ -26,7 +26,7 @@ func address4(a netip.Addr) (netip.Addr, bool) {
 	if !a.Is6() || [12]byte(b[:12]) != tun.Prefix6 {
 		return netip.Addr{}, false
 	}
-	return lastFour(a), true
+	return netip.AddrFrom4([4]byte(b[12:])), true
 }
 
 // parseIPv6 reads a packet. Extension headers stay the payload of a protocol

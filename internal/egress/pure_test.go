@@ -9,57 +9,8 @@ import (
 	"testing"
 
 	"skill-mcp/internal/egresswire"
+	"skill-mcp/internal/publicaddr"
 )
-
-func TestNotPublic(t *testing.T) {
-	rows := []struct{ address, want string }{
-		{"8.8.8.8", ""}, {"1.1.1.1", ""}, {"203.0.113.10", ""}, {"2606:4700::1111", ""}, {"2a00:1450::1", ""},
-		{"0.0.0.0", "this-network"}, {"0.1.2.3", "this-network"}, {"10.0.0.1", "private"}, {"100.64.0.1", "shared"},
-		{"100.100.100.200", "shared"}, {"127.0.0.1", "loopback"}, {"127.255.255.254", "loopback"}, {"168.63.129.16", "metadata"},
-		{"169.254.169.254", "link-local"}, {"172.16.0.1", "private"}, {"172.31.255.255", "private"}, {"172.32.0.1", ""},
-		{"192.0.0.192", "protocol"}, {"192.88.99.1", "6to4"}, {"192.168.1.1", "private"}, {"198.18.0.1", "benchmarking"},
-		{"198.19.255.255", "benchmarking"}, {"198.20.0.1", ""}, {"224.0.0.1", "multicast"}, {"240.0.0.1", "reserved"}, {"255.255.255.255", "reserved"},
-		{"::", "reserved"}, {"::1", "loopback"}, {"::7f00:1", "reserved"}, {"::ffff:10.0.0.1", "private"}, {"::ffff:8.8.8.8", ""},
-		{"64:ff9b::7f00:1", "loopback"}, {"64:ff9b::a9fe:a9fe", "link-local"}, {"64:ff9b::808:808", ""}, {"64:ff9b:1::808:808", "nat64"},
-		{"2001::1", "protocol"}, {"2001:0:4136:e378:8000:63bf:3fff:fdd2", "protocol"}, {"2001:20::1", "protocol"}, {"2002:7f00:1::", "6to4"}, {"2002:808:808::1", "6to4"},
-		{"fc00::1", "private"}, {"fd00:ec2::254", "private"}, {"fe80::1", "link-local"}, {"fe80::1%eth0", "link-local"}, {"fec0::1", "private"}, {"ff02::1", "multicast"},
-		{"2606:4700::5efe:10.0.0.1", "private"}, {"2606:4700::200:5efe:10.0.0.1", "private"}, {"2606:4700::5efe:8.8.8.8", ""}, {"4000::1", "reserved"},
-	}
-	for _, row := range rows {
-		if got := notPublic(netip.MustParseAddr(row.address)); got != row.want {
-			t.Errorf("%s: %q, want %q", row.address, got, row.want)
-		}
-	}
-	if notPublic(netip.Addr{}) == "" {
-		t.Error("no address at all counts as public")
-	}
-}
-
-func FuzzNotPublic(f *testing.F) {
-	for _, s := range []string{"10.0.0.1", "64:ff9b::a00:1", "2606:4700::1"} {
-		a := netip.MustParseAddr(s).As16()
-		f.Add(a[:])
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		a, ok := netip.AddrFromSlice(b)
-		if !ok {
-			return
-		}
-		// What embeds an address is never more public than what it embeds.
-		mapped := netip.AddrFrom16(a.As16())
-		if notPublic(a) != notPublic(mapped) {
-			t.Errorf("%s and its mapped form differ", a)
-		}
-		if a.Is4() {
-			inside := netip.MustParseAddr("64:ff9b::").As16()
-			four := a.As4()
-			copy(inside[12:], four[:])
-			if notPublic(a) != notPublic(netip.AddrFrom16(inside)) {
-				t.Errorf("%s and its NAT64 form differ", a)
-			}
-		}
-	})
-}
 
 func TestNameTableGivesOneAddressPerName(t *testing.T) {
 	table := newNameTable()
@@ -69,10 +20,10 @@ func TestNameTableGivesOneAddressPerName(t *testing.T) {
 		a, ok := table.address(name)
 		again, _ := table.address(name)
 		back, known := table.name(a)
-		if !ok || a != again || seen[a] || !known || back != name || notPublic(a) != "benchmarking" {
+		if !ok || a != again || seen[a] || !known || back != name || publicaddr.Not(a) != "benchmarking" {
 			t.Fatalf("%s has %s, then %s; %s is %q", name, a, again, a, back)
 		}
-		if twin, known := table.name(address6(a)); !known || twin != name || notPublic(address6(a)) != "private" {
+		if twin, known := table.name(address6(a)); !known || twin != name || publicaddr.Not(address6(a)) != "private" {
 			t.Fatalf("%s stands for %q, %s for %q", a, name, address6(a), twin)
 		}
 		seen[a] = true

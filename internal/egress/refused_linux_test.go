@@ -131,6 +131,9 @@ func TestRunIsRefused(t *testing.T) {
 		{"a listed name with a multicast address", list("multicast.example.test"), node(connectText, "multicast.example.test", "80"), "ECONNREFUSED", "internal-address multicast.example.test 224.0.0.251"},
 		{"a listed name with an address of the run's own range", list("self.example.test"), node(connectText, "self.example.test", "80"), "ECONNREFUSED", "internal-address self.example.test 198.18.0.1"},
 		{"a listed name that does not exist", list("gone.example.test"), node(connectText, "gone.example.test", "80"), "ECONNREFUSED", ""},
+		{"a listed metadata address", list("169.254.169.254"), node(connectText, "169.254.169.254", "80"), "ECONNREFUSED", "internal-address 169.254.169.254 169.254.169.254"},
+		{"a listed metadata address in decimal", list("169.254.169.254"), node(connectText, "2852039166", "80"), "ECONNREFUSED", "internal-address 169.254.169.254 169.254.169.254"},
+		{"a listed NAT64 address", list("64:ff9b::a9fe:a9fe"), node(connectText, "64:ff9b::a9fe:a9fe", "80"), "ECONNREFUSED", "internal-address 64:ff9b::a9fe:a9fe 64:ff9b::a9fe:a9fe"},
 		{"anything when nothing is listed", hosts(), node(connectText, "api.example.test", "80"), "ENOTFOUND", "name-not-listed api.example.test"},
 	}
 	for _, row := range rows {

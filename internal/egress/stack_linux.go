@@ -18,6 +18,7 @@ import (
 	"gvisor.dev/gvisor/pkg/waiter"
 
 	"skill-mcp/internal/egresswire"
+	"skill-mcp/internal/publicaddr"
 )
 
 // nic is the number of the one interface.
@@ -128,7 +129,7 @@ func (s *server) host(a netip.Addr, port uint16) (string, bool) {
 		return a.String(), true
 	}
 	target := net.JoinHostPort(a.String(), strconv.Itoa(int(port)))
-	s.dialer.record.refuse(target, egresswire.ReasonAddress, notPublic(a))
+	s.dialer.record.refuse(target, egresswire.ReasonAddress, publicaddr.Not(a))
 	return "", false
 }
 

@@ -272,7 +272,8 @@ func TestModeDeclaredRefusesWhatItCannotKeep(t *testing.T) {
 	}
 	s = serve(t, options{boot: declared(t, nil)})
 	req = s.script("true", "")
-	req.Hosts = []string{"*", "http://listed.test/", "listed.test", "*.com", "*.listed.test"}
+	req.Hosts = []string{"*", "http://listed.test/", "listed.test", "*.com", "*.listed.test",
+		"2852039166", "0251.0376.0251.0376", "0xa9fea9fe", "169.254.43518", "[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]"}
 	plan, err := s.Plan(within(t), req)
 	if err != nil || !slices.Equal(plan.Hosts, []string{"listed.test", "*.listed.test"}) {
 		t.Errorf("entries that name no host: %v %v", plan.Hosts, err)

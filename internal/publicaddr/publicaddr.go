@@ -1,8 +1,16 @@
-package egress
+// Package publicaddr tells addresses that anyone may reach from those that lead
+// into somebody's own network, and reads addresses behind odd spellings.
+//
+// It decides and does nothing: it neither resolves nor dials. The egress
+// process asks it of every address before it dials, and `skill-mcp check` of
+// what an author declares. The helper does not link it.
+package publicaddr
 
 import (
+	"encoding/binary"
 	"net/netip"
-	"slices"
+	"strconv"
+	"strings"
 )
 
 // special lists what is not a public unicast address, each with the word the
@@ -23,7 +31,7 @@ var special = []struct {
 	{netip.MustParsePrefix("192.0.0.0/24"), "protocol"}, // 192.0.0.192 is a metadata service
 	{netip.MustParsePrefix("192.88.99.0/24"), "6to4"},
 	{netip.MustParsePrefix("192.168.0.0/16"), "private"},
-	{netip.MustParsePrefix("198.18.0.0/15"), "benchmarking"}, // the run's own names
+	{netip.MustParsePrefix("198.18.0.0/15"), "benchmarking"}, // a run's own names
 	{netip.MustParsePrefix("224.0.0.0/4"), "multicast"},
 	{netip.MustParsePrefix("240.0.0.0/4"), "reserved"}, // and 255.255.255.255
 	{netip.MustParsePrefix("::1/128"), "loopback"},
@@ -44,9 +52,9 @@ var (
 	nat64 = netip.MustParsePrefix("64:ff9b::/96")
 )
 
-// notPublic says what kind of address a is when it is not public, else "". An
+// Not says what kind of address a is when it is not public, else "". An
 // address that carries an IPv4 address is what that one is.
-func notPublic(a netip.Addr) string {
+func Not(a netip.Addr) string {
 	if !a.IsValid() {
 		return "invalid"
 	}
@@ -60,13 +68,13 @@ func notPublic(a netip.Addr) string {
 		return ""
 	}
 	if nat64.Contains(a) {
-		return notPublic(lastFour(a))
+		return Not(lastFour(a))
 	}
 	if !globalUnicast.Contains(a) {
 		return "reserved"
 	}
 	if isatap(a) {
-		return notPublic(lastFour(a))
+		return Not(lastFour(a))
 	}
 	return ""
 }
@@ -83,21 +91,46 @@ func isatap(a netip.Addr) bool {
 	return b[8]&^0x03 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }
 
-// internalSet is a parsed Config.Internal.
-type internalSet struct {
-	hosts    hostMatcher
-	prefixes []netip.Prefix
+// Spelled reads the spellings of an IPv4 address that the C library and
+// browsers take beside the dotted one (inet_aton(3), the IPv4 parser of the
+// WHATWG URL standard): one to four numbers, each decimal, octal behind a 0 or
+// hexadecimal behind 0x, the last of which fills what is left. The dotted
+// spelling is not among them. What has none is a name or nothing.
+func Spelled(host string) (netip.Addr, bool) {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return netip.Addr{}, false
+	}
+	parts := strings.Split(strings.TrimSuffix(host, "."), ".")
+	if len(parts) > 4 {
+		return netip.Addr{}, false
+	}
+	var value uint64
+	for i, part := range parts {
+		room := 8
+		if i == len(parts)-1 {
+			room = 8 * (5 - len(parts))
+		}
+		n, ok := number(part)
+		if !ok || n >= 1<<room {
+			return netip.Addr{}, false
+		}
+		value = value<<room | n
+	}
+	return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, uint32(value)))), true
 }
 
-// hostMatcher is what addr.go needs of egresswire.HostList.
-type hostMatcher interface {
-	HasName(string) bool
-	HasAddress(netip.Addr) bool
-}
-
-// allows says whether the owner lists this name, or this very address.
-func (s internalSet) allows(name string, a netip.Addr) bool {
-	a = a.WithZone("").Unmap()
-	return s.hosts.HasName(name) || s.hosts.HasAddress(a) ||
-		slices.ContainsFunc(s.prefixes, func(p netip.Prefix) bool { return p.Contains(a) })
+// number reads one part of an address.
+func number(s string) (uint64, bool) {
+	base := 10
+	switch lower := strings.ToLower(s); {
+	case strings.HasPrefix(lower, "0x"):
+		s, base = s[2:], 16
+	case len(s) > 1 && s[0] == '0':
+		s, base = s[1:], 8
+	}
+	if s == "" && base == 16 { // 0x alone is 0
+		return 0, true
+	}
+	n, err := strconv.ParseUint(s, base, 32)
+	return n, err == nil
 }
