@@ -57,6 +57,7 @@ func (r *stuckRun) Done() <-chan struct{}  { return r.done }
 func (r *stuckRun) Leader() spawn.Exit     { return r.leader }
 func (r *stuckRun) Usage() spawn.Usage     { return r.usage }
 func (r *stuckRun) Device() *tun.Device    { return nil }
+func (r *stuckRun) Next()                  {}
 func (r *stuckRun) Close() (left []string) { time.Sleep(r.closes); return nil } // a slow disk
 func (r *stuckRun) Kill(d time.Duration) []report.Survivor {
 	if r.kills.Add(-1) < 0 {

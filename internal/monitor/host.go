@@ -31,6 +31,7 @@ type run interface {
 	Kill(time.Duration) []report.Survivor
 	Usage() spawn.Usage
 	Close() []string
+	Next()               // after Close and the result: prepare for another run like it
 	Device() *tun.Device // the way out in mode declared, nil = none
 }
 

@@ -70,7 +70,11 @@ func (m *monitor) execute(a *approved, config []byte) error {
 	res.Fence = uplink.Mark(res.Fence, a.viaProxy, device)
 	res.EnvNames = r.EnvNames()
 	res.Evidence.Survivors, res.Evidence.Leftovers = tree.survivors, tree.leftovers
-	return m.deliver(res, c)
+	err = m.deliver(res, c)
+	if tree.ended {
+		r.Next()
+	}
+	return err
 }
 
 // watch waits for the end of the leader or for what ends it: deadline, cancel,

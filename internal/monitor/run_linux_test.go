@@ -267,7 +267,7 @@ func kill(t *testing.T, s *server, victim, mark string) {
 	t.Helper()
 	pids := commands(mark)
 	leader, _ := strconv.Atoi(pids[0])
-	for _, p := range pids { // the script is the one that has its path
+	for _, p := range slices.Backward(pids) { // the script is the first that has its path: a fork has it too, until its execve
 		if n, _ := strconv.Atoi(p); strings.Contains(cmdline(n), "run.cjs") {
 			leader = n
 		}

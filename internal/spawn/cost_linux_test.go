@@ -77,6 +77,7 @@ func fenced(b *testing.B, h *Host, s Spec) {
 	if left := r.Close(); left != nil {
 		b.Fatal(left)
 	}
+	r.Next()
 }
 
 // testSpec is a run of a program over a script with the given text, in a skill

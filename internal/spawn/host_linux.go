@@ -56,8 +56,10 @@ func Probe(p policy.Policy, opts ProbeOptions) *Host {
 	h := &Host{
 		exe: opts.Exe, tmpRoot: opts.TmpRoot, name: prefix() + strconv.Itoa(os.Getpid()) + "-" + startTicks(os.Getpid()),
 		namespaces: map[string]string{}, lacks: map[report.Layer]lack{}, spared: map[int]bool{}, filters: map[string][]byte{}, work: make(chan func()),
-		// One processor and no collections: the runtime then makes no threads later.
-		childEnv: []string{"GOMAXPROCS=1", "GOGC=off"},
+		// No collections: the runtime then makes no threads later. Two processors: from
+		// a single one a system call of 20 microseconds loses its place to a thread that
+		// has nothing to do, and waits for it up to a millisecond.
+		childEnv: []string{"GOMAXPROCS=2", "GOGC=off"},
 	}
 	if h.exe == "" {
 		h.exe = "/proc/self/exe"

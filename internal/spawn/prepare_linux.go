@@ -55,7 +55,8 @@ func (h *Host) prepare(r *Run, probe bool) error {
 	o.Cgroups = append(r.group.lines, " /"+r.name)
 	o.TmpBytes, o.TmpInodes = s.Limits.TmpBytes, s.Limits.TmpInodes
 	if r.waited && o.Has(report.NSMount) {
-		o.View = h.base(s, o, r, "").view()
+		r.base, r.bornFor = h.base(s, o, r), s
+		o.View = r.base.view()
 	}
 	return nil
 }

@@ -23,6 +23,10 @@ type Run struct {
 	name   string // of its groups and directory
 	order  *order.Order
 	waited bool // born before it was asked for, with the base of its view
+
+	base    *builder // that base, nil = none yet
+	bornFor Spec     // whose base it is
+
 	group  *group
 	dir    string // on the host, "" with a mount view
 	inside bool   // has a process namespace
@@ -148,11 +152,17 @@ func (r *Run) Close() (leftovers []string) {
 		go r.finish()
 		return []string{"processes of the run"}
 	}
-	leftovers = r.release()
+	return r.release()
+}
+
+// Next has a child born for another run like this one. It is apart from Close,
+// so that the result of this run can be on its way first.
+//
+// Precondition: Close came back.
+func (r *Run) Next() {
 	if r.watched {
 		r.host.expect(r.spec)
 	}
-	return leftovers
 }
 
 // finish is the background reaper of a run that would not end in time.

@@ -145,6 +145,7 @@ func finish(t testing.TB, r *Run, out *os.File) outcome {
 	if left := r.Close(); left != nil {
 		t.Errorf("leftovers: %v", left)
 	}
+	r.Next()
 	for _, l := range strings.Split(o.text, "\n") {
 		act, result, _ := strings.Cut(l, "\t")
 		o.acts[act] = result

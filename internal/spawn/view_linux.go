@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -30,6 +31,7 @@ type builder struct {
 	conf  string // path of the run's configuration file
 	ops   map[string]order.ViewOp
 	links map[string]string // path -> where it leads, "" = no link
+	dirs  map[string]bool   // path -> it is a directory, as far as asked
 	rules []order.Rule
 }
 
@@ -42,7 +44,11 @@ var devices = [...]string{"null", "zero", "full", "random", "urandom"}
 
 // grants fills in what a run may see and open: o.View, o.Rules and o.Marks.
 func (h *Host) grants(s Spec, o *order.Order, r *Run, conf string) {
-	b := h.base(s, o, r, conf)
+	b := r.base
+	if b == nil || !sameProgram(s, r.bornFor) {
+		b = h.base(s, o, r)
+	}
+	b.conf = conf
 	reads := append([]string{}, s.Read...)
 	for _, p := range s.Policy.Read {
 		reads = append(reads, p.Path)
@@ -79,8 +85,8 @@ func (h *Host) grants(s Spec, o *order.Order, r *Run, conf string) {
 
 // base is what every run of an interpreter in a network mode has, whatever the
 // skill: a child that waits has it in place already.
-func (h *Host) base(s Spec, o *order.Order, r *Run, conf string) *builder {
-	b := &builder{conf: conf, ops: map[string]order.ViewOp{}, links: map[string]string{}}
+func (h *Host) base(s Spec, o *order.Order, r *Run) *builder {
+	b := &builder{ops: map[string]order.ViewOp{}, links: map[string]string{}, dirs: map[string]bool{}}
 	if o.Has(report.NSMount) {
 		b.skeleton(s, o)
 	} else {
@@ -101,6 +107,12 @@ func (h *Host) base(s Spec, o *order.Order, r *Run, conf string) *builder {
 		b.reach(s.Exec.Path, order.ViewOp{Kind: "tree"}, order.AccessExec)
 	}
 	return b
+}
+
+// sameProgram reports whether both have the same base: takeStandby compares the
+// rest.
+func sameProgram(a, b Spec) bool {
+	return a.Exec.Path == b.Exec.Path && slices.Equal(a.Exec.Read, b.Exec.Read)
 }
 
 // skeleton is the part of the view that is not the host's.
@@ -260,7 +272,7 @@ func (b *builder) view() []order.ViewOp {
 		}
 		if !inside {
 			out = append(out, parents(path.Dir(p), made)...)
-			out = append(out, place(v)...)
+			out = append(out, b.place(v)...)
 		}
 		made[p] = true
 		out = append(out, v)
@@ -278,13 +290,18 @@ func parents(dir string, made map[string]bool) []order.ViewOp {
 }
 
 // place is what a mount stands on.
-func place(v order.ViewOp) []order.ViewOp {
+func (b *builder) place(v order.ViewOp) []order.ViewOp {
 	switch v.Kind {
 	case "proc", "tmpfs":
 		return []order.ViewOp{{Kind: "dir", Path: v.Path, N: 0o755}}
 	case "tree", "write", "dev":
-		var st unix.Stat_t
-		if unix.Lstat(v.Arg, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		dir, known := b.dirs[v.Arg]
+		if !known {
+			var st unix.Stat_t
+			dir = unix.Lstat(v.Arg, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR
+			b.dirs[v.Arg] = dir
+		}
+		if dir {
 			return []order.ViewOp{{Kind: "dir", Path: v.Path, N: 0o755}}
 		}
 		return []order.ViewOp{{Kind: "file", Path: v.Path, N: 0o444}}

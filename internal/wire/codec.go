@@ -79,6 +79,9 @@ func Encode(v any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}
+	if !bytes.Contains(b, []byte(`\ufffd`)) { // how Marshal writes what is not UTF-8
+		return b, nil
+	}
 	again := reflect.New(reflect.TypeOf(v))
 	if err := json.Unmarshal(b, again.Interface()); err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
