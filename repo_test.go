@@ -302,3 +302,21 @@ func TestLaunchLeavesBeforeTheLibraries(t *testing.T) {
 		t.Error("the trace shows nothing of the libraries: this test looks at the wrong thing")
 	}
 }
+
+// TestDesignNamesEveryPackage: the design is the map, and a package that is not
+// on it is found by nobody.
+func TestDesignNamesEveryPackage(t *testing.T) {
+	design, err := os.ReadFile("docs/design.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range list(t, "./internal/...") {
+		path := strings.TrimPrefix(p.ImportPath, "skill-mcp/")
+		if strings.HasSuffix(path, "test") {
+			continue // for tests of the package above it
+		}
+		if !bytes.Contains(design, []byte("`"+path+"`")) {
+			t.Errorf("docs/design.md does not say what %s is for", path)
+		}
+	}
+}
