@@ -87,6 +87,9 @@ func buildAndRun() (int, error) {
 	return runAsHost(binary, os.Args[1:], os.Geteuid() != 0, os.Geteuid())
 }
 
+// binaryPath is the process under test.
+func binaryPath() string { return os.Getenv(binaryVariable) }
+
 // clientPath is a copy of the test binary that a plain user can run.
 func clientPath(binary string) string { return filepath.Join(filepath.Dir(binary), "client") }
 
@@ -248,8 +251,11 @@ func startEgress(t *testing.T, c egresswire.Config, handover *os.File) *egresswi
 	if c.Resolver == "" {
 		c.Resolver = theWorld.dns
 	}
-	p, err := egresswire.Start(egresswire.Options{Path: os.Getenv(binaryVariable), Config: c, Handover: handover, Stderr: os.Stderr})
+	p, err := egresswire.Start(egresswire.Options{Path: binaryPath(), Config: c, Handover: handover, Stderr: os.Stderr})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Tell(c.Hosts); err != nil {
 		t.Fatal(err)
 	}
 	return p

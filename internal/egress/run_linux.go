@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 	glog "gvisor.dev/gvisor/pkg/log"
@@ -16,7 +17,7 @@ import (
 )
 
 // Run is the whole life of the process: it reads its configuration from the
-// control socket, confines itself, serves the run that arrives on handover,
+// control socket, confines itself, waits for the run's hosts, serves the run that arrives on handover,
 // and returns when the control socket ends, after a last report. Both are
 // descriptors it takes over (package egresswire says what they are).
 //
@@ -27,17 +28,24 @@ func Run(control, handover int) error {
 	if err != nil {
 		return fault(control, "configuration", err)
 	}
-	record := newRecorder()
-	d, err := newDialer(c, record)
-	if err != nil {
-		return fault(control, "configuration", err)
-	}
 	ready, err := confine(c)
 	if err != nil {
 		return fault(control, "confine", err)
 	}
 	if err := send(control, egresswire.KindReady, ready); err != nil {
 		return err
+	}
+	told, err := awaitHosts(control, &c, egresswire.StandbyTime)
+	if err != nil {
+		return fault(control, "hosts", err)
+	}
+	if !told {
+		return nil
+	}
+	record := newRecorder()
+	d, err := newDialer(c, record)
+	if err != nil {
+		return fault(control, "hosts", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -56,6 +64,31 @@ func readConfig(control int) (egresswire.Config, error) {
 		return c, err
 	}
 	return c, c.Check()
+}
+
+// awaitHosts waits for the run and takes its hosts into c; false when none came
+// in time or the monitor is gone.
+func awaitHosts(control int, c *egresswire.Config, within time.Duration) (told bool, err error) {
+	bound := unix.NsecToTimeval(int64(within))
+	if err := unix.SetsockoptTimeval(control, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &bound); err != nil {
+		return false, fmt.Errorf("bound the wait for the run: %w", err)
+	}
+	message, err := receive(control)
+	if errors.Is(err, io.EOF) || errors.Is(err, unix.EAGAIN) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var h egresswire.Hosts
+	if err := egresswire.Decode(message, egresswire.KindHosts, &h); err != nil {
+		return false, err
+	}
+	if err := unix.SetsockoptTimeval(control, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{}); err != nil {
+		return false, fmt.Errorf("wait without a bound: %w", err)
+	}
+	c.Hosts = h.Hosts
+	return true, c.Check()
 }
 
 // serve runs the way in. When it cannot, or its device is gone, the run is

@@ -9,7 +9,7 @@ import (
 type Options struct {
 	// Path is the skill-egress binary, absolute.
 	Path string
-	// Config is sent as the first message.
+	// Config is sent as the first message, without its hosts.
 	Config Config
 	// Handover becomes fd 4: an end of HandoverPair for ModeTUN, a listening
 	// socket for ModeProxy. Start closes it, also when it fails.

@@ -16,7 +16,8 @@ type Process struct {
 	process *os.Process
 	ended   chan struct{} // closed when the process is gone and reaped
 	control int
-	ready   bool
+	ready   bool  // a first message came
+	state   Ready // which it was
 	closed  bool
 }
 
@@ -57,7 +58,7 @@ func ListenLoopback() (*os.File, int, error) {
 
 // Start runs the process with an empty environment, in a session of its own,
 // and sends it the configuration. It does not wait for the process to be
-// ready: packets of the run wait in the device, connections in the backlog.
+// ready. The process serves its run when it is told the hosts.
 func Start(o Options) (*Process, error) {
 	defer o.Handover.Close()
 	if err := o.Config.Check(); err != nil {
@@ -118,15 +119,34 @@ func spawn(o Options, control *os.File) (*os.Process, error) {
 // PID is the process id.
 func (p *Process) PID() int { return p.process.Pid }
 
-// WaitReady waits until the process has confined itself. A fault message
-// becomes the error.
+// Tell has the process serve its run, which may reach the hosts. It waits for
+// nothing: packets of the run wait in the device, connections in the backlog.
+// It may be called once.
+func (p *Process) Tell(hosts []string) error {
+	message, err := Encode(KindHosts, Hosts{Hosts: append([]string{}, hosts...)})
+	if err != nil {
+		return err
+	}
+	if err := unix.Send(p.control, message, unix.MSG_NOSIGNAL); err != nil {
+		return fmt.Errorf("tell the egress process its hosts: %w", errors.Join(ErrEnded, err))
+	}
+	return nil
+}
+
+// WaitReady waits until the process has confined itself; it may be called
+// again. A fault message becomes the error.
 func (p *Process) WaitReady(timeout time.Duration) (Ready, error) {
+	if p.ready {
+		return p.state, nil
+	}
 	message, err := p.receive(time.Now().Add(timeout))
 	if err != nil {
 		return Ready{}, err
 	}
-	p.ready = true
-	return decodeReady(message)
+	if p.state, err = decodeReady(message); err == nil {
+		p.ready = true
+	}
+	return p.state, err
 }
 
 func decodeReady(message []byte) (Ready, error) {

@@ -26,6 +26,12 @@ func Start(Options) (*Process, error) { return nil, errLinux }
 // PID is 0.
 func (p *Process) PID() int { return 0 }
 
+// Ended is never closed.
+func (p *Process) Ended() <-chan struct{} { return nil }
+
+// Tell is refused outside Linux.
+func (p *Process) Tell([]string) error { return errLinux }
+
 // WaitReady is refused outside Linux.
 func (p *Process) WaitReady(time.Duration) (Ready, error) { return Ready{}, errLinux }
 

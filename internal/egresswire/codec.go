@@ -18,6 +18,7 @@ type Kind byte
 const (
 	KindConfig Kind = 'c'
 	KindReady  Kind = 'y'
+	KindHosts  Kind = 'h'
 	KindAsk    Kind = 'a'
 	KindReport Kind = 'r'
 	KindFault  Kind = 'f'
@@ -28,6 +29,11 @@ type Ready struct {
 	UID         int  `json:"uid"`
 	LandlockABI int  `json:"landlockABI"` // 0: the kernel offers none
 	Seccomp     bool `json:"seccomp"`
+}
+
+// Hosts is the body of a hosts message: Config.Hosts.
+type Hosts struct {
+	Hosts []string `json:"hosts"`
 }
 
 // Ask is the body of an ask message. It has no fields.

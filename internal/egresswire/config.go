@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Mode is how the run reaches the process.
@@ -23,8 +24,9 @@ type Config struct {
 	Mode Mode `json:"mode"`
 	// Hosts are the names the run may reach: "example.com", "*.example.com"
 	// (any name below, not example.com itself), or an address. At most
-	// MaxConfigHosts, each as CheckHost has it.
-	Hosts []string `json:"hosts"`
+	// MaxConfigHosts, each as CheckHost has it. They are told last, in a message
+	// of their own.
+	Hosts []string `json:"-"`
 	// Internal are names, addresses and prefixes of the owner's policy that may
 	// be reached although their address is not public. It allows no host that
 	// Hosts does not have.
@@ -122,6 +124,10 @@ func (l Limits) check() error {
 	}
 	return nil
 }
+
+// StandbyTime is how long a process waits for the run it was started for: as
+// long as a person may take to approve it (package confirm).
+const StandbyTime = 15 * time.Minute
 
 // Check says what is wrong with a configuration, or nil.
 func (c Config) Check() error {

@@ -22,9 +22,14 @@
 //	kind    direction          when
 //	config  monitor -> egress  first, once
 //	ready   egress -> monitor  once, when confined and before the first packet of the run
-//	ask     monitor -> egress  any time after config
+//	hosts   monitor -> egress  once, any time after config: the run is there, serve it
+//	ask     monitor -> egress  any time after hosts
 //	report  egress -> monitor  one for each ask, and one at the end
 //	fault   egress -> monitor  once, instead of ready: set-up failed; the process ends
+//
+// What is in config is the same for all runs of one policy, so the process can
+// be started before its run is; it serves nothing until it is told the hosts.
+// One that is told none ends by itself after StandbyTime.
 //
 // The process ends when its end of fd 3 reads end-of-file, after one last
 // report. A message that is unknown, malformed or out of order ends it too.

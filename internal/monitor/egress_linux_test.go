@@ -161,6 +161,59 @@ func TestDeclaredRunsLeaveNothing(t *testing.T) {
 	})
 }
 
+// TestAnEgressProcessWaitsForAPreviewedRun: it is started by the preview, used
+// by the run, and gone after it; one that was killed meanwhile is not missed.
+func TestAnEgressProcessWaitsForAPreviewedRun(t *testing.T) {
+	port := web(t)
+	users(t, func(t *testing.T, uid int) {
+		s := serve(t, options{uid: uid, boot: declared(t, nil)})
+		processes := func() []int { return egressProcesses(s.cmd.Process.Pid) }
+		req := s.script("node", fetch, port)
+		if s.plan(req); len(processes()) != 0 {
+			t.Fatal("a process waits for a run without hosts")
+		}
+		req.Hosts = []string{"other.test"}
+		s.plan(req)
+		until(t, "a process waits", func() bool { return len(processes()) == 1 })
+		first := processes()[0]
+		req.Hosts = []string{"listed.test"} // which is told last
+		if s.plan(req); !slices.Equal(processes(), []int{first}) {
+			t.Errorf("after two previews %v, first %d", processes(), first)
+		}
+		for _, kill := range []bool{false, true} {
+			s.plan(req)
+			until(t, "a process waits", func() bool { return len(processes()) == 1 })
+			if kill {
+				pid := processes()[0]
+				if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+				until(t, "it is gone", func() bool { return !slices.Contains(processes(), pid) })
+			}
+			out := s.run(req)
+			if got := strings.Fields(string(out.Stdout)); len(got) != 2 || got[0] != "hello" || got[1] == "hello" {
+				t.Errorf("killed %v: %q %s %+v", kill, out.Stdout, out.Stderr, out.Result)
+			}
+			if left := processes(); len(left) != 0 {
+				t.Errorf("killed %v: %v are left", kill, left)
+			}
+		}
+		s.plan(req)
+		until(t, "a process waits", func() bool { return len(processes()) == 1 })
+		last := processes()[0]
+		_ = s.Close() // the monitor ends with its front
+		until(t, "it ended with the monitor", func() bool { return unix.Kill(last, 0) == unix.ESRCH })
+	})
+}
+
+// plan asks what a run would get.
+func (s *server) plan(req wire.Request) {
+	s.t.Helper()
+	if _, err := s.Plan(within(s.t), req); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 // TestALostEgressProcessEndsTheRun: a connection of the run would else hang to
 // the deadline, and the result would put it down to the script.
 func TestALostEgressProcessEndsTheRun(t *testing.T) {

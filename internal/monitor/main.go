@@ -14,6 +14,7 @@ import (
 	"skill-mcp/internal/interp"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
+	"skill-mcp/internal/uplink"
 	"skill-mcp/internal/wire"
 )
 
@@ -34,6 +35,7 @@ type monitor struct {
 	fences  map[policy.Network]report.Fence
 	// clearing gives word when a run that outlasted its end is gone, nil = none.
 	clearing <-chan tree
+	uplinks  uplink.Keeper
 	conn     *wire.Conn
 	frames   chan frame
 }
@@ -166,6 +168,7 @@ func (m *monitor) close() {
 	for _, r := range m.roots {
 		r.Close()
 	}
+	m.uplinks.Close()
 	if err := m.host.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		fmt.Fprintf(os.Stderr, "skill-exec: monitor: %v\n", err)
 	}

@@ -36,7 +36,7 @@ func (m *monitor) execute(a *approved, config []byte) error {
 	begin := time.Now()
 	var up *uplink.Uplink
 	if a.network == policy.NetDeclared {
-		up, err = uplink.Start(a.egress, m.host.Spare)
+		up, err = m.uplinks.Start(a.egress, m.host.Spare)
 	}
 	if err != nil {
 		c.Started()

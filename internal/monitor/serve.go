@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"skill-mcp/internal/policy"
 	"skill-mcp/internal/wire"
 )
 
@@ -106,7 +107,11 @@ func (m *monitor) plan(payload []byte) error {
 	if home, set := m.env["HOME"]; set && !readable(home, p.Reads) {
 		p.Home = "HOME is a private empty directory of the run: the policy does not make " + home + " readable"
 	}
-	return m.conn.SendValue(wire.KindPlanned, p)
+	err = m.conn.SendValue(wire.KindPlanned, p)
+	if err == nil && a.network == policy.NetDeclared && m.clearing == nil { // what clears reads what is spared
+		m.uplinks.Expect(a.egress, m.host.Spare)
+	}
+	return err
 }
 
 // readable reports whether dir lies in one of the granted trees.

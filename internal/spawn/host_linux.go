@@ -300,7 +300,14 @@ func (h *Host) rows(p policy.Policy, n policy.Network, lacks map[report.Layer]la
 
 // Spare keeps a child of this process that belongs to no run from being ended
 // with one, where runs can only be told by their parent.
-func (h *Host) Spare(pid int) { h.spared[pid] = true }
+func (h *Host) Spare(pid int) {
+	for old := range h.spared { // its number may be a script's some day
+		if errors.Is(unix.Kill(old, 0), unix.ESRCH) {
+			delete(h.spared, old)
+		}
+	}
+	h.spared[pid] = true
+}
 
 // Close gives up the uid and the starting thread.
 func (h *Host) Close() error {

@@ -19,5 +19,8 @@ func LoopbackUp() error { return errLinux }
 // Send is refused outside Linux.
 func Send(int, Device) error { return errLinux }
 
+// Keep is refused outside Linux.
+func Keep(Device) (release func(), err error) { return nil, errLinux }
+
 // Receive is refused outside Linux.
 func Receive(int) (Device, error) { return Device{}, errLinux }

@@ -7,16 +7,13 @@ package uplink
 
 import (
 	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"skill-mcp/internal/egresswire"
 	"skill-mcp/internal/environ"
-	"skill-mcp/internal/interp"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
 	"skill-mcp/internal/tun"
@@ -27,9 +24,11 @@ const wait = 3 * time.Second
 
 // Uplink is the egress process of one run. nil is the uplink of other modes.
 type Uplink struct {
+	keeper  *Keeper
 	process *egresswire.Process
 	child   *os.File // the end that the run's device is sent to, nil with a proxy
 	port    int      // of the proxy on the loopback address, 0 with a device
+	release func()   // of a second hold on the device
 }
 
 // Config is what the process of a run is told, checked. upstream is the proxy
@@ -51,33 +50,6 @@ func Config(hosts []string, e policy.Egress, upstream string, viaProxy bool) (eg
 	return c, c.Check()
 }
 
-// Start starts the process, which gets ready beside the child's set-up. It is
-// found beside this program; spare is told its pid.
-func Start(c egresswire.Config, spare func(pid int)) (*Uplink, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find the egress program: %w", err)
-	}
-	u := &Uplink{}
-	var theirs *os.File
-	if c.Mode == egresswire.ModeProxy {
-		theirs, u.port, err = egresswire.ListenLoopback()
-	} else {
-		theirs, u.child, err = egresswire.HandoverPair()
-	}
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Join(filepath.Dir(self), "skill-egress"+interp.ExeSuffix)
-	u.process, err = egresswire.Start(egresswire.Options{Path: path, Config: c, Handover: theirs, Stderr: os.Stderr})
-	if err != nil {
-		u.Close()
-		return nil, err
-	}
-	spare(u.process.PID())
-	return u, nil
-}
-
 // Connect hands the run's device over and waits until the process serves it.
 func (u *Uplink) Connect(device *tun.Device) error {
 	if u == nil {
@@ -88,6 +60,10 @@ func (u *Uplink) Connect(device *tun.Device) error {
 	}
 	if u.child != nil {
 		if err := send(u.child, *device); err != nil {
+			return err
+		}
+		var err error
+		if u.release, err = tun.Keep(*device); err != nil {
 			return err
 		}
 	}
@@ -145,6 +121,10 @@ func (u *Uplink) Close() {
 	}
 	if u.process != nil {
 		u.process.Kill()
+	}
+	if u.release != nil {
+		u.keeper.closing.Go(u.release) // the result need not wait for it
+		u.release = nil
 	}
 }
 

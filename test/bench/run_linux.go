@@ -23,22 +23,23 @@ type wall struct {
 	*runner.Runner
 	root   string
 	digest string
+	hosts  []string // that each run declares
 	helper *os.Process
 }
 
 // newWall starts the built helper with a policy that has one interpreter.
-func newWall(bin, shipped, program string) (*wall, error) {
+func newWall(bin, shipped, program string, network policy.Network) (*wall, error) {
 	p, err := policyfile.Shipped(shipped)
 	if err != nil {
 		return nil, err
 	}
-	p.Network = policy.NetNone
+	p.Network = network
 	p.Interpreters = []policy.Interpreter{{Name: "program", Path: program, Why: "what is measured"}}
 	root, err := os.MkdirTemp("", "skill-mcp-bench-")
 	if err != nil {
 		return nil, err
 	}
-	w := &wall{root: root}
+	w := &wall{root: root, hosts: []string{}}
 	if err := os.Chmod(root, 0o755); err != nil {
 		return nil, err
 	}
@@ -68,12 +69,16 @@ func (w *wall) close() {
 	os.RemoveAll(w.root)
 }
 
+func (w *wall) request() wire.Request {
+	return wire.Request{
+		Dir: "s", Skill: "s", Script: "empty.js", Args: []string{}, Interpreter: "program", Env: []string{}, TimeoutMs: 10_000,
+		ScriptSHA256: w.digest, BundleSHA256: w.digest, Hosts: w.hosts,
+	}
+}
+
 // one is a whole run, from the request to the result.
 func (w *wall) one() error {
-	r, err := w.Run(context.Background(), wire.Request{
-		Dir: "s", Skill: "s", Script: "empty.js", Args: []string{}, Interpreter: "program", Env: []string{}, TimeoutMs: 10_000,
-		ScriptSHA256: w.digest, BundleSHA256: w.digest, Hosts: []string{},
-	}, nil, nil)
+	r, err := w.Run(context.Background(), w.request(), nil, nil)
 	if err == nil && (r.Result.ExitCode == nil || *r.Result.ExitCode != 0) {
 		err = fmt.Errorf("the run ended with %+v: %s", r.Result, r.Stderr)
 	}
@@ -110,7 +115,7 @@ func runTable(bin, program string, rounds int) error {
 	rows := []row{}
 	var script string
 	for _, shipped := range []string{"standalone", "portable"} {
-		w, err := newWall(bin, shipped, program)
+		w, err := newWall(bin, shipped, program, policy.NetNone)
 		if err != nil {
 			return err
 		}
