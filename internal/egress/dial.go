@@ -30,7 +30,7 @@ var errLimit = errors.New("over a limit of the run's network policy")
 
 // dialer makes the outside connections of one run.
 type dialer struct {
-	list     egresswire.HostList
+	list     hostList
 	internal internalSet
 	ports    map[uint16]bool // empty: any
 	limits   egresswire.Limits
@@ -43,7 +43,7 @@ type dialer struct {
 
 // newDialer builds the dialer of a checked configuration.
 func newDialer(c egresswire.Config, record *recorder) (*dialer, error) {
-	list, err := egresswire.ParseHosts(c.Hosts)
+	list, err := parseHosts(c.Hosts)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func parseInternal(entries []string) (internalSet, error) {
 		}
 		hosts = append(hosts, entry)
 	}
-	list, err := egresswire.ParseHosts(hosts)
+	list, err := parseHosts(hosts)
 	set.hosts = list
 	return set, err
 }

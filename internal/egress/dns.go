@@ -37,7 +37,7 @@ type question struct {
 // nameServer answers for the listed names. It asks nobody: whether a listed
 // name exists is found out when it is dialed.
 type nameServer struct {
-	list   egresswire.HostList
+	list   hostList
 	names  *nameTable
 	record *recorder
 	ipv6   bool // the run has IPv6

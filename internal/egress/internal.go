@@ -7,14 +7,8 @@ import (
 
 // internalSet is a parsed Config.Internal.
 type internalSet struct {
-	hosts    hostMatcher
+	hosts    hostList
 	prefixes []netip.Prefix
-}
-
-// hostMatcher is what internal.go needs of egresswire.HostList.
-type hostMatcher interface {
-	HasName(string) bool
-	HasAddress(netip.Addr) bool
 }
 
 // allows says whether the owner lists this name, or this very address.

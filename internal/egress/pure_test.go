@@ -49,7 +49,7 @@ func query(name string, kind uint16) []byte {
 
 func testServer(t testing.TB, entries ...string) *nameServer {
 	t.Helper()
-	list, err := egresswire.ParseHosts(entries)
+	list, err := parseHosts(entries)
 	if err != nil {
 		t.Fatal(err)
 	}

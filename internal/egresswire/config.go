@@ -3,10 +3,11 @@ package egresswire
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"strconv"
 	"strings"
 	"time"
+
+	"skill-mcp/internal/ipaddr"
 )
 
 // Mode is how the run reaches the process.
@@ -163,8 +164,8 @@ func (c Config) checkServers() error {
 		}
 	}
 	if c.Resolver != "" {
-		if _, err := netip.ParseAddrPort(c.Resolver); err != nil {
-			return fmt.Errorf("egress resolver %q: an address and a port: %w", c.Resolver, err)
+		if _, _, ok := ipaddr.ParsePort(c.Resolver); !ok {
+			return fmt.Errorf("egress resolver %q: want an address and a port", c.Resolver)
 		}
 	}
 	return nil

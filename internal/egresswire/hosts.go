@@ -2,8 +2,10 @@ package egresswire
 
 import (
 	"fmt"
-	"net/netip"
+	"strconv"
 	"strings"
+
+	"skill-mcp/internal/ipaddr"
 )
 
 // maxName is the longest DNS name in presentation form (RFC 1035, 2.3.4).
@@ -13,7 +15,7 @@ const maxName = 253
 // "*." and a name of at least two labels, or an address. A bare "*" does not:
 // a list that lists everything is mode open, which the owner grants by name.
 func CheckHost(s string) error {
-	if _, err := netip.ParseAddr(s); err == nil {
+	if _, ok := ipaddr.Parse(s); ok {
 		return nil
 	}
 	name := CanonicalName(s)
@@ -32,10 +34,21 @@ func CheckHost(s string) error {
 // CheckInternal says whether an entry of Config.Internal means something: what
 // CheckHost accepts, or a prefix such as 10.1.0.0/16.
 func CheckInternal(s string) error {
-	if _, err := netip.ParsePrefix(s); err == nil {
+	if at, size, isPrefix := strings.Cut(s, "/"); isPrefix && prefix(at, size) {
 		return nil
 	}
 	return CheckHost(s)
+}
+
+// prefix reads the two halves of an address prefix.
+func prefix(address, size string) bool {
+	a, ok := ipaddr.Parse(address)
+	bits, err := strconv.ParseUint(size, 10, 8)
+	most := uint64(128)
+	if a.Is4 {
+		most = 32
+	}
+	return ok && err == nil && bits <= most && strconv.FormatUint(bits, 10) == size
 }
 
 // CanonicalName is the one spelling a name is compared in: lower case, without
@@ -86,72 +99,4 @@ func numeric(label string) bool {
 		label, digits = "0"+rest, "0123456789abcdef"
 	}
 	return strings.Trim(label, digits) == ""
-}
-
-// HostList is a parsed Config.Hosts.
-type HostList struct {
-	names     map[string]bool
-	below     map[string]bool
-	addresses map[netip.Addr]bool
-}
-
-// ParseHosts parses entries CheckHost accepts.
-func ParseHosts(entries []string) (HostList, error) {
-	l := HostList{map[string]bool{}, map[string]bool{}, map[netip.Addr]bool{}}
-	for _, entry := range entries {
-		if err := CheckHost(entry); err != nil {
-			return HostList{}, err
-		}
-		if addr, err := netip.ParseAddr(entry); err == nil {
-			l.addresses[addr.Unmap()] = true
-			continue
-		}
-		name := CanonicalName(entry)
-		if base, wild := strings.CutPrefix(name, "*."); wild {
-			l.below[base] = true
-			continue
-		}
-		l.names[name] = true
-	}
-	return l, nil
-}
-
-// HasName says whether a canonical name is listed, itself or by a wildcard.
-func (l HostList) HasName(name string) bool {
-	if !ValidName(name) {
-		return false
-	}
-	if l.names[name] {
-		return true
-	}
-	for {
-		_, parent, found := strings.Cut(name, ".")
-		if !found {
-			return false
-		}
-		if l.below[parent] {
-			return true
-		}
-		name = parent
-	}
-}
-
-// HasAddress says whether an address is listed as such.
-func (l HostList) HasAddress(a netip.Addr) bool { return l.addresses[a.Unmap()] }
-
-// Has says whether a host as a URL or a TLS server name has it is listed.
-func (l HostList) Has(host string) bool {
-	if a, err := netip.ParseAddr(host); err == nil {
-		return l.HasAddress(a)
-	}
-	return l.HasName(CanonicalName(host))
-}
-
-// Names lists the names without wildcards, in no order.
-func (l HostList) Names() []string {
-	out := make([]string, 0, len(l.names))
-	for name := range l.names {
-		out = append(out, name)
-	}
-	return out
 }

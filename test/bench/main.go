@@ -18,7 +18,7 @@ import (
 func main() {
 	bin := flag.String("bin", "bin", "folder of the built programs")
 	rounds := flag.Int("n", 60, "rounds of each table")
-	only := flag.String("only", "", "one table: run, egress, boot, call or scan")
+	only := flag.String("only", "", "one table: run, egress, helper, boot, call or scan")
 	flag.Parse()
 	dir, err := filepath.Abs(*bin)
 	if err == nil {
@@ -35,7 +35,7 @@ func tables(bin string, rounds int, only string) error {
 	for _, t := range []struct {
 		name string
 		make func(bin string, rounds int) error
-	}{{"run", runTables}, {"egress", egressTable}, {"boot", bootTable}, {"call", callTable}, {"scan", scanTable}} {
+	}{{"run", runTables}, {"egress", egressTable}, {"helper", helperTable}, {"boot", bootTable}, {"call", callTable}, {"scan", scanTable}} {
 		if only == "" || only == t.name {
 			if err := t.make(bin, rounds); err != nil {
 				return fmt.Errorf("%s: %w", t.name, err)
