@@ -41,6 +41,16 @@ func TestProcessIsConfined(t *testing.T) {
 	if ready.UID != uid || !ready.Seccomp || ready.LandlockABI < 1 {
 		t.Errorf("ready %+v", ready)
 	}
+	limits := egresswire.DefaultLimits()
+	for what, most := range map[int]uint64{
+		unix.RLIMIT_NOFILE: uint64(4*(limits.Connections+limits.HalfOpen) + 64), unix.RLIMIT_DATA: uint64(limits.MemoryBytes)*2 + 64<<20,
+		unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: 0, unix.RLIMIT_MEMLOCK: 0,
+	} {
+		var got unix.Rlimit
+		if err := unix.Prlimit(r.egress.PID(), what, nil, &got); err != nil || got.Cur > most || got.Max > most {
+			t.Errorf("limit %d: %+v, want %d: %v", what, got, most, err)
+		}
+	}
 	// The files of a process that is not dumpable belong to root.
 	var st unix.Stat_t
 	if err := unix.Stat(fmt.Sprintf("/proc/%d/environ", r.egress.PID()), &st); err != nil || (uid == nobody && st.Uid != 0) {
