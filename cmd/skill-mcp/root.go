@@ -44,7 +44,7 @@ Without a command it serves standard input and output, as clients expect.`,
 		}
 	}
 	add(groupServe, newServeCommand(), newClientsCommand(), newConfigCommand(), newVersionCommand())
-	add(groupLook, newListCommand(), newShowCommand(), newRunCommand(), newCheckCommand())
+	add(groupLook, newListCommand(), newShowCommand(), newRunCommand(), newCheckCommand(), newUICommand())
 	add(groupTrust, newDoctorCommand(), newPolicyCommand())
 	add(groupPackages, newImportCommand(), newExportCommand(), newVerifyCommand(), newUninstallCommand(specialist.Users), newDepsCommand(), newConnectorCommand(),
 		newSpecialistCommand())

@@ -66,40 +66,52 @@ number when a signal ended it; 1 refused or not approved; 2 a wrong command line
 type session struct {
 	server *mcpserver.Server
 	runner *runner.Runner
-	helper *os.Process
+	helper *os.Process // nil: there is none
 }
 
-// open starts the helper as the server does and reads the skills.
-func openSession(ctx context.Context) (*session, error) {
+// orBroken goes on without a helper: everything but runs still works.
+func orBroken(err error) (io.ReadWriteCloser, error) { return launch.Broken(err.Error()), nil }
+
+// orFail ends a command that needs the helper.
+func orFail(err error) (io.ReadWriteCloser, error) { return nil, withCode(exitProblem, err) }
+
+// openSession starts the helper as the server does and reads the skills.
+// without decides what happens where the helper cannot be started.
+func openSession(ctx context.Context, without func(error) (io.ReadWriteCloser, error)) (*session, *served, error) {
 	cfg, boot, err := launch.Assemble(os.LookupEnv, launch.Options{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	conn, helper, err := launch.StartMonitor(boot, os.Environ())
-	if err != nil {
-		return nil, withCode(exitProblem, err)
+	s := &session{}
+	var conn io.ReadWriteCloser
+	if conn, s.helper, err = launch.StartMonitor(boot, os.Environ()); err != nil {
+		if conn, err = without(err); err != nil {
+			return nil, nil, err
+		}
 	}
-	s := &session{runner: runner.New(conn), helper: helper}
+	s.runner = runner.New(conn)
 	key := make([]byte, 32)
 	rand.Read(key) // never fails: crypto/rand ends the process instead
 	gate, err := confirm.New(confirm.Config{Settings: confirm.Settings{Mode: confirm.AskUser, TTL: time.Hour}, Key: key})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	log := slog.New(slog.DiscardHandler)
 	s.server, err = mcpserver.New(mcpserver.Deps{Front: cfg, Runner: s.runner, Gate: gate, Log: log})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	view := (&served{cfg: cfg, log: log}).scan(ctx)
-	s.server.Replace(view)
-	return s, nil
+	view := &served{cfg: cfg, log: log, server: s.server}
+	s.server.Replace(view.scan(ctx))
+	return s, view, nil
 }
 
 // close ends the helper, which ends what runs, and waits for it.
 func (s *session) close() {
 	s.runner.Close()
-	_, _ = s.helper.Wait()
+	if s.helper != nil {
+		_, _ = s.helper.Wait()
+	}
 }
 
 // call calls skill_run and gives the text of its answer.
@@ -147,7 +159,7 @@ type previewed struct {
 func runScript(c *cobra.Command, f runFlags, skill, script string, args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	s, err := openSession(ctx)
+	s, _, err := openSession(ctx, orFail)
 	if err != nil {
 		return err
 	}

@@ -31,18 +31,19 @@ const (
 
 // Entry is one line. Members that are zero are left out.
 type Entry struct {
-	Time       string `json:"time"` // RFC 3339, milliseconds, UTC; set by Add
-	Event      string `json:"event"`
-	Skill      string `json:"skill"`
-	Script     string `json:"script"`
-	Rail       string `json:"rail,omitempty"`
-	Digest     string `json:"digest,omitempty"`     // of the skill's bundle, lower-case hex
-	Args       int    `json:"args,omitempty"`       // how many
-	Reason     string `json:"reason,omitempty"`     // of a refusal
-	Verdict    string `json:"verdict,omitempty"`    // of a run
-	ExitCode   *int   `json:"exitCode,omitempty"`   // of a run that exited
-	Signal     string `json:"signal,omitempty"`     // of a run that did not
-	DurationMs int64  `json:"durationMs,omitempty"` // of a run
+	Time            string `json:"time"` // RFC 3339, milliseconds, UTC; set by Add
+	Event           string `json:"event"`
+	Skill           string `json:"skill"`
+	Script          string `json:"script"`
+	Rail            string `json:"rail,omitempty"`
+	Digest          string `json:"digest,omitempty"`          // of the skill's bundle, lower-case hex
+	Args            int    `json:"args,omitempty"`            // how many
+	Reason          string `json:"reason,omitempty"`          // of a refusal
+	Verdict         string `json:"verdict,omitempty"`         // of a run
+	ExitCode        *int   `json:"exitCode,omitempty"`        // of a run that exited
+	Signal          string `json:"signal,omitempty"`          // of a run that did not
+	DurationMs      int64  `json:"durationMs,omitempty"`      // of a run
+	PeakMemoryBytes int64  `json:"peakMemoryBytes,omitempty"` // of a run; 0 = not measured
 }
 
 // maxText bounds what callers wrote: a line is one write.

@@ -41,5 +41,6 @@ func (s *Server) noteApproval(p *planned) error {
 func (s *Server) noteRun(p *planned, out runner.Outcome) {
 	s.note(p, audit.Entry{
 		Event: audit.Run, Verdict: string(out.Verdict), ExitCode: out.ExitCode, Signal: out.Signal, DurationMs: out.DurationMs,
+		PeakMemoryBytes: out.Evidence.PeakMemoryBytes,
 	})
 }

@@ -1,0 +1,1 @@
+fetch("https://api.weather.example").catch(e=>{console.error(e.message);process.exit(3)})

@@ -1,0 +1,1 @@
+print('not run: the policy has no ruby')
