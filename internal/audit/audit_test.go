@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -50,4 +52,44 @@ func TestALogThatCannotWriteSaysSo(t *testing.T) {
 	if err := none.Add(Entry{}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestTheLastEntriesOfAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit")
+	if got, err := Last(path, Run, 3); err != nil || got != nil {
+		t.Fatalf("of no file: %v, %v", got, err)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	l := New(f)
+	for i := range 5000 { // more than the tail that is read
+		if err := errors.Join(l.Add(Entry{Event: Preview, Skill: "demo"}), l.Add(Entry{Event: Run, Skill: "demo", DurationMs: int64(i)})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.WriteString("no entry\n{\"event\":\"run\",\"durat"); err != nil { // a line that is being written
+		t.Fatal(err)
+	}
+	got, err := Last(path, Run, 3)
+	if err != nil || len(got) != 3 || got[0].DurationMs != 4999 || got[2].DurationMs != 4997 {
+		t.Errorf("%v: %+v", err, got)
+	}
+	if _, err := Last(filepath.Dir(path), Run, 3); err == nil {
+		t.Error("a folder was read")
+	}
+}
+
+func FuzzNewest(f *testing.F) {
+	f.Add([]byte("{\"event\":\"run\"}\n"))
+	f.Add([]byte("{\"event\":\"run\",\"exitCode\":null}\n\n{}\n[]\nnull\n{\"event\":\"run\",\"exitCode\":1e99}"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, e := range newest(text, Run, 5) {
+			if e.Event != Run {
+				t.Errorf("%+v", e)
+			}
+		}
+	})
 }

@@ -3,7 +3,6 @@ package ui
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"skill-mcp/internal/mcpserver"
 	"skill-mcp/internal/policy"
@@ -17,7 +16,6 @@ type picture struct {
 	ID            string // unique on the page
 	Title, Desc   string // what a screen reader says
 	Height        int
-	Middle        int // of the script's box
 	Script        []line
 	Below         []line // interpreter and time limit
 	Gates         []gate
@@ -93,8 +91,7 @@ func (p *picture) name(s mcpserver.ScriptOverview) {
 	if s.TimeoutMs > 0 {
 		below = append(below, "at most "+secondsText(s.TimeoutMs))
 	}
-	p.Middle = p.Height / 2
-	y := p.Middle - (len(lines)+len(below))*lineHeight/2 + 11
+	y := p.Height/2 - (len(lines)+len(below))*lineHeight/2 + 11
 	for _, l := range lines {
 		p.Script = append(p.Script, line{y, l})
 		y += lineHeight
@@ -205,11 +202,17 @@ func wrapPath(s string, width, most int) []string {
 	return append(lines, string(r))
 }
 
-// breakAt finds the last good place to break a line, or its end. A break in the
+// breakAt finds the last good place to break a line, or its end: behind a blank
+// or a slash, else behind another mark of the second half, since a break in the
 // first half wastes more than it helps.
 func breakAt(r []rune) int {
+	for i := len(r); i > 4; i-- {
+		if r[i-1] == ' ' || r[i-1] == '/' {
+			return i
+		}
+	}
 	for i := len(r); i > len(r)/2; i-- {
-		if strings.ContainsRune(" ,/-._", r[i-1]) && r[i-1] != utf8.RuneError {
+		if strings.ContainsRune(",-._", r[i-1]) {
 			return i
 		}
 	}

@@ -93,7 +93,7 @@ func date(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 func outcome(r Run) string {
 	switch {
 	case r.Signal != "":
-		return "by " + r.Signal
+		return "by " + clean(r.Signal)
 	case r.ExitCode != nil:
 		return fmt.Sprintf("exit code %d", *r.ExitCode)
 	}
