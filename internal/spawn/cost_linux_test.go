@@ -83,7 +83,7 @@ func fenced(b *testing.B, h *Host, s Spec) {
 // testSpec is a run of a program over a script with the given text, in a skill
 // directory of the test's own.
 func testSpec(t testing.TB, p policy.Policy, program, text string) Spec {
-	dir, err := os.MkdirTemp("", "skill")
+	dir, err := os.MkdirTemp("", "skill-mcp-test-")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -180,7 +180,7 @@ func lendKey(t *testing.T, h *Host) {
 func testParentDeath(t *testing.T) {
 	for _, without := range []string{"", "reset,parent_death"} {
 		c := exec.Command("/proc/self/exe", "-test.run=^TestStandInMonitor$")
-		c.Env = append(os.Environ(), "FENCE_MONITOR="+without+".", "FENCE_PROBE="+probePath())
+		c.Env = append(os.Environ(), "FENCE_MONITOR="+without+".", "FENCE_PROBE="+probePath(), "TMPDIR="+t.TempDir())
 		out, err := c.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
