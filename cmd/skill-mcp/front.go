@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 
-	"skill-mcp/internal/audit"
 	"skill-mcp/internal/config"
 	"skill-mcp/internal/confirm"
 	"skill-mcp/internal/frontlock"
@@ -41,30 +40,26 @@ func serveFront(cfg config.Front, conn io.ReadWriteCloser) int {
 		return exitCode(err)
 	}
 	defer gate.Close()
+	trail, err := openTrail(cfg)
+	if err != nil {
+		return exitCode(err)
+	}
 	if err := seal(cfg); err != nil {
 		return exitCode(err)
 	}
 	run := runner.New(conn)
 	defer run.Close()
-	server, err := mcpserver.New(mcpserver.Deps{Front: cfg, Runner: run, Gate: gate, Log: log, Audit: trail(cfg)})
+	server, err := mcpserver.New(mcpserver.Deps{Front: cfg, Runner: run, Gate: gate, Log: log, Audit: trail.log})
 	if err != nil {
 		return exitCode(err)
 	}
-	f := &served{cfg: cfg, log: log, server: server}
+	f := &served{cfg: cfg, log: log, server: server, trail: trail}
 	defer f.keepUp(ctx)()
 	err = transport(ctx, cfg, server, out, now)
 	if errors.Is(err, errForced) {
 		return exitProblem
 	}
 	return exitCode(err)
-}
-
-// trail is the owner's audit, in the file that launch opened; nil without one.
-func trail(cfg config.Front) *audit.Log {
-	if cfg.AuditFD == 0 {
-		return nil
-	}
-	return audit.New(os.NewFile(uintptr(cfg.AuditFD), cfg.AuditPath))
 }
 
 // banner tells a person who looks at the log what this is.

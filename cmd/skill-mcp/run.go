@@ -3,26 +3,19 @@ package main
 import (
 	"bufio"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"skill-mcp/internal/confirm"
-	"skill-mcp/internal/launch"
-	"skill-mcp/internal/mcpserver"
 	"skill-mcp/internal/report"
-	"skill-mcp/internal/runner"
 	"skill-mcp/internal/wire"
 )
 
@@ -62,90 +55,6 @@ number when a signal ended it; 1 refused or not approved; 2 a wrong command line
 	return c
 }
 
-// session is a server of this process's own with one client: this command.
-type session struct {
-	server *mcpserver.Server
-	runner *runner.Runner
-	helper *os.Process // nil: there is none
-}
-
-// orBroken goes on without a helper: everything but runs still works.
-func orBroken(err error) (io.ReadWriteCloser, error) { return launch.Broken(err.Error()), nil }
-
-// orFail ends a command that needs the helper.
-func orFail(err error) (io.ReadWriteCloser, error) { return nil, withCode(exitProblem, err) }
-
-// openSession starts the helper as the server does and reads the skills.
-// without decides what happens where the helper cannot be started.
-func openSession(ctx context.Context, without func(error) (io.ReadWriteCloser, error)) (*session, *served, error) {
-	cfg, boot, err := launch.Assemble(os.LookupEnv, launch.Options{})
-	if err != nil {
-		return nil, nil, err
-	}
-	s := &session{}
-	var conn io.ReadWriteCloser
-	if conn, s.helper, err = launch.StartMonitor(boot, os.Environ()); err != nil {
-		if conn, err = without(err); err != nil {
-			return nil, nil, err
-		}
-	}
-	s.runner = runner.New(conn)
-	key := make([]byte, 32)
-	rand.Read(key) // never fails: crypto/rand ends the process instead
-	gate, err := confirm.New(confirm.Config{Settings: confirm.Settings{Mode: confirm.AskUser, TTL: time.Hour}, Key: key})
-	if err != nil {
-		return nil, nil, err
-	}
-	log := slog.New(slog.DiscardHandler)
-	s.server, err = mcpserver.New(mcpserver.Deps{Front: cfg, Runner: s.runner, Gate: gate, Log: log})
-	if err != nil {
-		return nil, nil, err
-	}
-	view := &served{cfg: cfg, log: log, server: s.server}
-	s.server.Replace(view.scan(ctx))
-	return s, view, nil
-}
-
-// close ends the helper, which ends what runs, and waits for it.
-func (s *session) close() {
-	s.runner.Close()
-	if s.helper != nil {
-		_, _ = s.helper.Wait()
-	}
-}
-
-// call calls skill_run and gives the text of its answer.
-func (s *session) call(ctx context.Context, arguments any) (text string, isError bool, err error) {
-	message, err := json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-		"params": map[string]any{"name": "skill_run", "arguments": arguments},
-	})
-	if err != nil {
-		return "", false, err
-	}
-	raw, err := json.Marshal(s.server.HandleMessage(ctx, message))
-	if err != nil {
-		return "", false, err
-	}
-	var m struct {
-		Result struct {
-			Content []struct{ Text string }
-			IsError bool
-		}
-		Error *struct{ Message string }
-	}
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return "", false, err
-	}
-	if m.Error != nil {
-		return "", false, errors.New(m.Error.Message)
-	}
-	for _, c := range m.Result.Content {
-		text += c.Text
-	}
-	return text, m.Result.IsError, nil
-}
-
 // previewed is the part of a preview that this command looks at.
 type previewed struct {
 	Preview struct {
@@ -159,7 +68,7 @@ type previewed struct {
 func runScript(c *cobra.Command, f runFlags, skill, script string, args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	s, _, err := openSession(ctx, orFail)
+	s, _, err := openSession(ctx, toRun)
 	if err != nil {
 		return err
 	}

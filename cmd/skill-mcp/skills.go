@@ -27,6 +27,7 @@ type served struct {
 	cfg    config.Front
 	log    *slog.Logger
 	server *mcpserver.Server
+	trail  trail
 	last   *catalog.Catalog // of the last scan; nil before the first
 }
 
@@ -86,6 +87,9 @@ func (s *served) keepUp(ctx context.Context) (end func()) {
 			case <-ctx.Done():
 				return
 			case <-hup:
+				if err := s.trail.rotate(); err != nil {
+					s.log.Error("the audit was not rotated", "error", err)
+				}
 				s.reload(ctx, "SIGHUP")
 			case what, ok := <-changes:
 				if !ok {

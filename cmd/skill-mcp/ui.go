@@ -94,7 +94,7 @@ func (l looking) look(ctx context.Context) (ui.Facts, error) {
 // openLook is a session that lives on without a helper: what is served can be
 // looked at all the same.
 func openLook(ctx context.Context, log *slog.Logger) (looking, error) {
-	s, view, err := openSession(ctx, orBroken)
+	s, view, err := openSession(ctx, toLook)
 	if err != nil {
 		return looking{}, err
 	}

@@ -2,9 +2,10 @@
 // line, for an owner who asked for it with MCP_SKILL_AUDIT.
 //
 // It holds names, digests and verdicts: never a value of a variable, an
-// argument or a byte of output. It opens no file; whoever starts the front
-// opens it before the front locks itself, for appending, so that a line is one
-// write and a rotated (copied and truncated) file goes on from its start.
+// argument or a byte of output. It opens no file to write; package auditfile
+// does, for appending, so that a line is one write. A file that was moved away
+// is replaced between two lines; one that was copied and truncated goes on from
+// its start.
 package audit
 
 import (
@@ -52,12 +53,24 @@ const maxText = 512
 // Log takes entries. A nil *Log takes and drops them.
 type Log struct {
 	mu  sync.Mutex
-	w   io.Writer
+	w   io.WriteCloser
 	now func() time.Time
 }
 
-// New makes a log that writes to w.
-func New(w io.Writer) *Log { return &Log{w: w, now: time.Now} }
+// New makes a log that writes to w, which it then owns.
+func New(w io.WriteCloser) *Log { return &Log{w: w, now: time.Now} }
+
+// Replace has every later line written to w, and closes what was written to.
+func (l *Log) Replace(w io.WriteCloser) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	old := l.w
+	l.w = w
+	if err := old.Close(); err != nil {
+		return fmt.Errorf("close the audit that was moved away: %w", err)
+	}
+	return nil
+}
 
 // Add writes one line. An error means that it is not known to be written.
 func (l *Log) Add(e Entry) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +14,7 @@ import (
 
 func TestOneLineForEachEntry(t *testing.T) {
 	var b bytes.Buffer
-	l := New(&b)
+	l := New(open{&b})
 	l.now = func() time.Time { return time.UnixMilli(1_800_000_000_123) }
 	three := 3
 	for _, e := range []Entry{
@@ -43,6 +44,13 @@ func TestOneLineForEachEntry(t *testing.T) {
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func (broken) Close() error { return nil }
+
+// open is a writer that has nothing to close.
+type open struct{ io.Writer }
+
+func (open) Close() error { return nil }
 
 func TestALogThatCannotWriteSaysSo(t *testing.T) {
 	if err := New(broken{}).Add(Entry{}); err == nil || !strings.Contains(err.Error(), "disk full") {

@@ -48,7 +48,8 @@ type Front struct {
 	AllowUnscrubbed bool     `json:"allowUnscrubbed"`
 	Confirm         Confirm  `json:"confirm"`
 	HTTP            HTTP     `json:"http"`
-	AuditFD         int      `json:"auditFd"`     // 0 = no audit
+	AuditFD         int      `json:"auditFd"`     // 0 = no audit, or nobody opened it yet
+	AuditAskFD      int      `json:"auditAskFd"`  // the socket to ask for the file again, 0 = it can be opened here
 	AuditPath       string   `json:"auditPath"`   // for messages and for rotation
 	ProxySet        bool     `json:"proxySet"`    // the first defined proxy variable is not empty
 	User            User     `json:"user"`        // whom launch made the front
@@ -112,7 +113,9 @@ func Read(in Input) Front {
 	f.Watch = value(in.Look, "MCP_SKILL_WATCH") == "1"
 	f.AllowUnscrubbed = value(in.Look, "MCP_SKILL_ALLOW_UNSCRUBBED") == "1"
 	f.Disabled = list(value(in.Look, "MCP_SKILL_DISABLE"))
-	f.AuditPath = value(in.Look, "MCP_SKILL_AUDIT")
+	if a := value(in.Look, "MCP_SKILL_AUDIT"); a != "" {
+		f.AuditPath = absolute([]string{a}, in.Dir)[0]
+	}
 	if d := value(in.Look, "MCP_DATA_DIR"); filepath.IsAbs(d) {
 		f.DataDir = filepath.Clean(d)
 	} else if d != "" {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"skill-mcp/internal/auditfile"
 	"skill-mcp/internal/config"
 	"skill-mcp/internal/frontlock"
 	"skill-mcp/internal/wire"
@@ -21,7 +22,7 @@ import (
 const (
 	socketFD = 3 // both: the wire
 	memoryFD = 4 // both: sealed memory with wire.Boot or config.Front
-	extraFD  = 5 // front only: audit file and listening socket, from here on
+	extraFD  = 5 // front: audit file, its socket and the listening socket, from here on
 )
 
 // Serve starts the helper and becomes the front. It returns only with an error.
@@ -30,17 +31,18 @@ func Serve(look func(string) (string, bool), o Options) error {
 	if err != nil {
 		return err
 	}
-	extra, err := openExtra(&front)
+	extra, asked, err := openExtra(&front)
 	if err != nil {
 		return err
 	}
+	boot.AuditPath = front.AuditPath
 	lock := LockOptions(front)
 	id := frontlock.Choose(lock)
 	front.User, boot.FrontUID = config.User(id), id.UID
 	if err := prepareStore(front); err != nil {
 		front.Warnings = append(front.Warnings, err.Error())
 	}
-	conn, _, err := StartMonitor(boot, os.Environ())
+	conn, _, err := startMonitor(boot, os.Environ(), asked)
 	if err != nil {
 		// Skills are still served; every run is refused with this reason.
 		front.HelperError = err.Error()
@@ -84,6 +86,12 @@ func prepareStore(f config.Front) error {
 // wire. The helper has a process group of its own, so that a terminal's
 // interrupt reaches the front alone and the front ends the run in order.
 func StartMonitor(boot wire.Boot, env []string) (*os.File, *os.Process, error) {
+	return startMonitor(boot, env, nil)
+}
+
+// startMonitor is StartMonitor with the monitor's end of the audit's socket,
+// which is nil without an audit.
+func startMonitor(boot wire.Boot, env []string, asked *os.File) (*os.File, *os.Process, error) {
 	path, err := Helper("skill-exec")
 	if err != nil {
 		return nil, nil, err
@@ -110,9 +118,13 @@ func StartMonitor(boot wire.Boot, env []string) (*os.File, *os.Process, error) {
 		return nil, nil, err
 	}
 	defer null.Close()
+	files := []*os.File{null, os.Stderr, os.Stderr, theirs, memory}
+	if asked != nil {
+		files = append(files, asked) // auditfile.MonitorFD
+	}
 	p, err := os.StartProcess(path, []string{"skill-exec", "monitor"}, &os.ProcAttr{
 		Env:   env,
-		Files: []*os.File{null, os.Stderr, os.Stderr, theirs, memory},
+		Files: files,
 		Sys:   &syscall.SysProcAttr{Setpgid: true},
 	})
 	if err != nil {
@@ -173,25 +185,33 @@ func become(files []*os.File) error {
 	return fmt.Errorf("become the front: %w", syscall.Exec("/proc/self/exe", []string{argv0, FrontRole}, []string{}))
 }
 
-// openExtra opens what the locked front could not: the audit file and the
-// listening socket.
-func openExtra(f *config.Front) ([]*os.File, error) {
-	var extra []*os.File
+// openExtra opens what the locked front could not: the audit file with the
+// socket to ask for it again, and the listening socket. asked is the monitor's
+// end of that socket.
+func openExtra(f *config.Front) (extra []*os.File, asked *os.File, err error) {
+	add := func(file *os.File) int {
+		extra = append(extra, file)
+		return extraFD + len(extra) - 1
+	}
 	if f.AuditPath != "" {
-		a, err := os.OpenFile(f.AuditPath, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+		file, err := auditfile.Open(f.AuditPath)
 		if err != nil {
-			return nil, fmt.Errorf("open the audit file MCP_SKILL_AUDIT: %w", err)
+			return nil, nil, err
 		}
-		f.AuditFD, extra = extraFD+len(extra), append(extra, a)
+		front, monitor, err := auditfile.Pair()
+		if err != nil {
+			return nil, nil, err
+		}
+		f.AuditFD, f.AuditAskFD, asked = add(file), add(front), monitor
 	}
 	if f.HTTP.Listen != "" {
 		l, err := listen(f.HTTP.Listen)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		f.HTTP.ListenFD, extra = extraFD+len(extra), append(extra, l)
+		f.HTTP.ListenFD = add(l)
 	}
-	return extra, nil
+	return extra, asked, nil
 }
 
 // Received gives the front what launch left for it: its configuration and its
@@ -207,7 +227,7 @@ func Received() (config.Front, io.ReadWriteCloser, error) {
 	if err := json.Unmarshal(text, &f); err != nil {
 		return f, nil, fmt.Errorf("read the configuration from launch: %w", err)
 	}
-	for _, fd := range []int{socketFD, f.AuditFD, f.HTTP.ListenFD} {
+	for _, fd := range []int{socketFD, f.AuditFD, f.AuditAskFD, f.HTTP.ListenFD} {
 		if fd > 0 {
 			unix.CloseOnExec(fd)
 		}

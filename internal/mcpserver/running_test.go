@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -176,7 +177,7 @@ func TestDependenciesReachTheRun(t *testing.T) {
 func TestTheAuditHasEveryStepAndNoValue(t *testing.T) {
 	var lines bytes.Buffer
 	b := newBench(t, nil)
-	b.deps.Audit = audit.New(&lines)
+	b.deps.Audit = audit.New(unclosed{&lines})
 	c := b.legacy(t, "{}")
 	secret := `{"name":"demo","script":"scripts/b.js","args":["hunter2"]}`
 	c.tool(toolRun, `{"name":"demo","script":"none.js"}`)
@@ -211,6 +212,13 @@ func TestTheAuditHasEveryStepAndNoValue(t *testing.T) {
 	}
 }
 
+// unclosed is a writer that has nothing to close.
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }
+
 type failingWriter struct{}
+
+func (failingWriter) Close() error { return nil }
 
 func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"skill-mcp/internal/auditfile"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/spawn"
 )
@@ -38,5 +39,15 @@ func harden() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the reaper of orphans: %w", err)
 	}
+	return nil
+}
+
+// lendAudit hands the owner's audit file to the front whenever it asks, beside
+// everything else: the path is the owner's, and a question names nothing.
+func lendAudit(path string) error {
+	if _, err := unix.FcntlInt(auditfile.MonitorFD, unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
+		return fmt.Errorf("take the audit's socket over: %w", err)
+	}
+	go auditfile.Serve(auditfile.MonitorFD, path) // ends with the front
 	return nil
 }

@@ -25,3 +25,6 @@ func newHost(policy.Policy) (host, error) { return unfenced{}, nil }
 
 // harden has no counterpart here; the report says so layer by layer.
 func harden() error { return nil }
+
+// lendAudit is never asked for: the front of these systems opens the file itself.
+func lendAudit(string) error { return nil }

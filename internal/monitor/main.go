@@ -67,6 +67,11 @@ func (m *monitor) main(socket io.ReadWriteCloser, boot io.ReadCloser) error {
 	if err != nil {
 		return err
 	}
+	if m.boot.AuditPath != "" {
+		if err := lendAudit(m.boot.AuditPath); err != nil {
+			return err
+		}
+	}
 	m.conn, m.frames = wire.NewConn(wire.Monitor, socket), make(chan frame)
 	if _, _, err := m.conn.Receive(); err != nil { // Begin, by the table
 		return gone(err)

@@ -37,6 +37,7 @@ type Boot struct {
 	DataDir         string        `json:"dataDir"`         // MCP_DATA_DIR when absolute, else ""
 	FrontUID        int           `json:"frontUid"`        // the uid the front drops to; -1 = the monitor's own
 	AllowUnscrubbed bool          `json:"allowUnscrubbed"` // MCP_SKILL_ALLOW_UNSCRUBBED=1
+	AuditPath       string        `json:"auditPath"`       // the file that the front may ask for again, "" = none
 	Version         string        `json:"version"`
 }
 

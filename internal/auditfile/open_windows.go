@@ -1,0 +1,4 @@
+package auditfile
+
+// noFollow has no counterpart here.
+const noFollow = 0
