@@ -58,7 +58,7 @@ fuzz:
 	  echo "== $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
 
 # Servers side by side with random kills of script, child, init, monitor and
-# front; SOAK runs each of four servers, as root and as an ordinary user.
+# front; SOAK runs each of eight servers, as root and as an ordinary user.
 SOAK       ?= 250
 soak: build
 	SKILL_MCP_REQUIRE_FENCE=1 SKILL_MCP_SOAK=$(SOAK) $(GO) test -count 1 -timeout 4h -run 'TestServersUnderRandomKills' -v ./internal/monitor

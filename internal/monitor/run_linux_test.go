@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -161,9 +162,13 @@ func tracesOf(pid int) traces {
 		}
 	}
 	// Groups and directories are named by the monitor's pid.
-	for _, place := range []string{"/tmp/", "/sys/fs/cgroup/", "/sys/fs/cgroup/*/"} {
-		out.named += count(place + "skill-mcp-*-" + itoa(pid) + "-*")
-	}
+	out.named = count("/tmp/skill-mcp-*-" + itoa(pid) + "-*")
+	filepath.WalkDir("/sys/fs/cgroup", func(_ string, d fs.DirEntry, err error) error {
+		if ok, _ := filepath.Match("skill-mcp-*-"+itoa(pid)+"-*", d.Name()); err == nil && ok {
+			out.named++
+		}
+		return nil // a group that ends meanwhile is none
+	})
 	return out
 }
 

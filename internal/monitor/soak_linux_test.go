@@ -3,6 +3,7 @@ package monitor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -20,13 +21,13 @@ import (
 // restless is a script with a child of its own, both waiting, deaf to SIGTERM.
 const restless = `trap '' TERM; echo up; (trap '' TERM; read -t 20 <> <(:)) & read -t 20 <> <(:)`
 
-// soakRuns is how many runs each server of the soak makes;
-// SKILL_MCP_SOAK gives another number.
-func soakRuns() int {
+// soakSize is how many servers the soak has at once and how many runs each
+// makes. SKILL_MCP_SOAK gives another number of runs, for eight servers.
+func soakSize() (servers, runs int) {
 	if n, err := strconv.Atoi(os.Getenv("SKILL_MCP_SOAK")); err == nil {
-		return n
+		return 8, n
 	}
-	return 12
+	return 4, 12
 }
 
 // TestServersUnderRandomKills lets several servers run at once and ends a
@@ -38,14 +39,20 @@ func TestServersUnderRandomKills(t *testing.T) {
 		decoy(t, uid)
 		mark := "soak-" + itoa(uid) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 		var servers sync.WaitGroup
-		pids := make(chan int, 4*(soakRuns()+1))
-		for range 4 {
-			servers.Go(func() { soak(t, uid, mark, pids) })
+		many, runs := soakSize()
+		keys, mounts := keyrings(), mounted()
+		pids := make(chan int, many*(runs+1))
+		for range many {
+			servers.Go(func() { soak(t, uid, runs, mark, pids) })
 		}
 		servers.Wait()
 		close(pids)
 		last := serve(t, options{uid: uid})
 		until(t, "nothing of any run lives", func() bool { return len(commands(mark)) == 0 })
+		until(t, "no mount of a run is left", func() bool { return mounted() <= mounts })
+		if os.Getenv("SKILL_MCP_SOAK") != "" { // other suites may run beside this one in the gate
+			until(t, "no keyring is left but that of the child that waits", func() bool { return keyrings() <= keys+2 })
+		}
 		for pid := range pids {
 			if left := tracesOf(pid); left != (traces{}) {
 				t.Errorf("monitor %d left %+v; swept %v", pid, left, last.ready.Notes)
@@ -54,10 +61,29 @@ func TestServersUnderRandomKills(t *testing.T) {
 	})
 }
 
+// keyrings counts the keys of the uids that runs have as root. The kernel
+// collects them a moment after their last process.
+func keyrings() (n int) {
+	text, _ := os.ReadFile("/proc/key-users") // not there: no keyrings
+	for _, l := range strings.Split(string(text), "\n") {
+		var uid, used, keys int
+		if got, _ := fmt.Sscanf(l, "%d: %d %d/", &uid, &used, &keys); got == 3 && uid >= 60800 && uid < 61056 {
+			n += keys
+		}
+	}
+	return n
+}
+
+// mounted counts the mounts of this namespace that show something of these tests.
+func mounted() int {
+	text, _ := os.ReadFile("/proc/self/mountinfo")
+	return strings.Count(string(text), base)
+}
+
 // soak makes the runs of one server, which is started again when it was killed.
-func soak(t *testing.T, uid int, mark string, pids chan<- int) {
+func soak(t *testing.T, uid, runs int, mark string, pids chan<- int) {
 	var s *server
-	for range soakRuns() {
+	for range runs {
 		if s == nil {
 			if s = start(t, uid); s == nil {
 				return
