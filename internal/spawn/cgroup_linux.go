@@ -26,7 +26,8 @@ type groups struct {
 	limits bool              // leaves of v2 have memory, pids and cpu
 	v1     map[string]string // controller -> directory to make groups in
 	homes  map[string]*os.File
-	reason error // why there is no more
+	reason error                                    // why there is no more
+	mkdir  func(dir string, mode os.FileMode) error // a test's kernel fills a new group
 }
 
 // findGroups looks where groups can be made: by the magic of both mount points
@@ -34,7 +35,7 @@ type groups struct {
 // hybrid host has a v2 tree without controllers), so a leaf is made and
 // limited once, and removed.
 func findGroups(name string) *groups {
-	g := &groups{v1: map[string]string{}, homes: map[string]*os.File{}}
+	g := &groups{v1: map[string]string{}, homes: map[string]*os.File{}, mkdir: os.Mkdir}
 	own, unified, err := cgroups.ParseCgroupFileUnified("/proc/self/cgroup")
 	if err != nil {
 		g.reason = err
@@ -62,7 +63,7 @@ func (g *groups) findV2(root, own, name string) {
 	kill := ""
 	for dir, up := filepath.Join(root, own), 0; strings.HasPrefix(dir, root) && up < 3; dir, up = filepath.Dir(dir), up+1 {
 		leaf := filepath.Join(dir, name)
-		if err := os.Mkdir(leaf, 0o755); err != nil {
+		if err := g.mkdir(leaf, 0o755); err != nil {
 			g.reason = err
 			continue
 		}
@@ -101,7 +102,7 @@ func (g *groups) findV1(own map[string]string, name string) {
 			dir = mount
 		}
 		leaf := filepath.Join(dir, name)
-		err := os.Mkdir(leaf, 0o755)
+		err := g.mkdir(leaf, 0o755)
 		if err == nil {
 			err = os.Remove(leaf)
 		}
@@ -171,7 +172,7 @@ func (g *groups) make(name string, l policy.Limits, initTasks int64, wants func(
 		dir, rows, line := out.v2, r.v2, " /"+name
 		if !g.limits {
 			dir, rows, line = filepath.Join(g.v1[r.controller], name), r.v1, r.controller+" /"+name
-			if err := os.Mkdir(dir, 0o755); err != nil {
+			if err := g.mkdir(dir, 0o755); err != nil {
 				return nil, order.InLayer(r.layer, fmt.Errorf("make group: %w", err))
 			}
 			out.v1[r.controller] = dir
@@ -185,7 +186,7 @@ func (g *groups) make(name string, l policy.Limits, initTasks int64, wants func(
 	}
 	for _, c := range []string{"cpuacct", "freezer"} { // counters and the stop where there is no v2 leaf
 		if dir := g.v1[c]; out.v2 == "" && dir != "" && wants(report.CgroupKill) {
-			if err := os.Mkdir(filepath.Join(dir, name), 0o755); err == nil {
+			if err := g.mkdir(filepath.Join(dir, name), 0o755); err == nil {
 				out.v1[c] = filepath.Join(dir, name)
 			}
 		}
@@ -196,7 +197,7 @@ func (g *groups) make(name string, l policy.Limits, initTasks int64, wants func(
 
 func (o *group) makeLeaf(g *groups, name string) error {
 	o.v2, o.limits = filepath.Join(g.v2, name), g.limits
-	if err := os.Mkdir(o.v2, 0o755); err != nil {
+	if err := g.mkdir(o.v2, 0o755); err != nil {
 		o.v2 = ""
 		return err
 	}

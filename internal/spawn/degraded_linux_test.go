@@ -103,6 +103,7 @@ func TestDegraded(t *testing.T) {
 	for _, c := range []struct {
 		name, deny string
 		nested     bool
+		onlyV2     bool
 		absent     []report.Layer
 		partial    []report.Layer
 		reason     string
@@ -115,12 +116,13 @@ func TestDegraded(t *testing.T) {
 		{name: "mounts are denied", deny: "fsopen=1,mount=1,open_tree=1", absent: []report.Layer{report.NSMount}, partial: []report.Layer{report.PrivateTmp}, reason: "operation not permitted"},
 		{name: "namespaces are denied", deny: "clone3=38,unshare=1", absent: []report.Layer{report.NSPid}, reason: "operation not permitted"},
 		{name: "there are no user namespaces", nested: true, absent: append([]report.Layer{report.ParentProtected}[:0], spaces...), partial: []report.Layer{report.PrivateTmp}, reason: "no space left on device"},
+		{name: "there are only v2 groups, without controllers", onlyV2: true, absent: []report.Layer{report.CgroupMemory, report.CgroupPids, report.CgroupCPU}, reason: "no such file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.nested && root {
-				return // root needs none; the other user's half
+			if c.nested && root || c.onlyV2 && !root {
+				return // root needs no user namespaces, and another user cannot mount groups
 			}
-			d := onDegraded(t, c.deny, c.nested)
+			d := onDegraded(t, c.deny, c.nested, c.onlyV2)
 			for _, r := range d.Run.Layers {
 				if !root && (r.Layer == report.UID || strings.HasPrefix(string(r.Layer), "cgroup")) {
 					continue // absent anyway, see TestPosture
@@ -168,7 +170,7 @@ func matches(pattern, text string) bool {
 }
 
 // onDegraded runs TestDegradedInside on a poorer host.
-func onDegraded(t *testing.T, deny string, nested bool) degraded {
+func onDegraded(t *testing.T, deny string, nested, onlyV2 bool) degraded {
 	to := t.TempDir() + "/report"
 	c := exec.Command("/proc/self/exe", "-test.run=^TestDegradedInside$", "-test.v")
 	c.Env = append(os.Environ(), "FENCE_DEGRADED="+to, "FENCE_PROBE="+probePath(), "FENCE_DENY="+deny)
@@ -178,6 +180,10 @@ func onDegraded(t *testing.T, deny string, nested bool) degraded {
 			UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
 			GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
 			AmbientCaps: []uintptr{unix.CAP_SYS_RESOURCE, unix.CAP_SYS_ADMIN}}
+	}
+	if onlyV2 {
+		c.Env = append(c.Env, "FENCE_ONLY_V2=1")
+		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	}
 	out, err := c.CombinedOutput()
 	if err != nil {
@@ -206,6 +212,11 @@ func degrade() error {
 		}
 		if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 			return err
+		}
+	}
+	if os.Getenv("FENCE_ONLY_V2") != "" {
+		if err := errors.Join(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("none", cgroupRoot, "cgroup2", 0, "")); err != nil {
+			return fmt.Errorf("mount v2 groups: %w", err)
 		}
 	}
 	if deny := os.Getenv("FENCE_DENY"); deny != "" {
