@@ -126,14 +126,14 @@ func checkDirs(c *cobra.Command, f checkFlags, dirs []string) error {
 // printCheck prints a line for each finding, in the form that editors follow,
 // and what was not checked, one line for each reason.
 func printCheck(w, notes io.Writer, base string, r check.Report) {
-	p := newPrinter(w)
+	p, aside := newPrinter(w), newPrinter(notes)
 	for _, f := range r.Findings {
 		color := colorWarn
 		if f.Level == check.Error {
 			color = colorBad
 		}
-		fmt.Fprintf(w, "%s:%d:%d: %s: %s (%s)\n", printable(check.Shown(base, f.Path)), max(f.Line, 1), max(f.Column, 1),
-			p.paint(color, string(f.Level)), printable(f.Message), f.Code)
+		level := string(f.Level) + ":"
+		p.paragraph(fmt.Sprintf("%s:%d:%d: %s %s (%s)", check.Shown(base, f.Path), max(f.Line, 1), max(f.Column, 1), level, f.Message, f.Code), level, color)
 	}
 	count := map[string]int{}
 	for _, n := range r.NotChecked {
@@ -144,13 +144,13 @@ func printCheck(w, notes io.Writer, base string, r check.Report) {
 		switch count[key] {
 		case 0: // said already
 		case 1:
-			fmt.Fprintf(notes, "%s: %s not checked: %s\n", printable(check.Shown(base, n.Path)), n.What, printable(n.Reason))
+			aside.paragraph(fmt.Sprintf("%s: %s not checked: %s", check.Shown(base, n.Path), n.What, n.Reason), "not checked", colorWarn)
 		default:
-			fmt.Fprintf(notes, "%s not checked in %d files: %s\n", n.What, count[key], printable(n.Reason))
+			aside.paragraph(fmt.Sprintf("%s not checked in %d files: %s", n.What, count[key], n.Reason), "not checked", colorWarn)
 		}
 		count[key] = 0
 	}
-	fmt.Fprintf(w, "%s, %s, %s\n", plural(r.Skills, "skill"), plural(r.Errors, "error"), plural(r.Warnings, "warning"))
+	p.paragraph(fmt.Sprintf("%s, %s, %s", plural(r.Skills, "skill"), plural(r.Errors, "error"), plural(r.Warnings, "warning")), "", "")
 }
 
 // plural counts things in words.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sort"
 	"strings"
 
@@ -72,7 +73,9 @@ func printClients(c *cobra.Command, args []string, write, skills string) error {
 	}
 	env := map[string]string{}
 	if skills != "" {
-		env["SKILLS_DIR"] = skills
+		if env["SKILLS_DIR"], err = absoluteList(skills); err != nil {
+			return err
+		}
 	}
 	var chosen []client
 	for _, one := range clients() {
@@ -101,8 +104,26 @@ func printClients(c *cobra.Command, args []string, write, skills string) error {
 	return nil
 }
 
-// writeNew creates a file and refuses to change one that is there.
+// absoluteList makes each folder of a list absolute: a client starts the server
+// in a folder of its own choice.
+func absoluteList(dirs string) (string, error) {
+	list := filepath.SplitList(dirs)
+	for i, d := range list {
+		abs, err := filepath.Abs(d)
+		if err != nil {
+			return "", fmt.Errorf("find %q: %w", d, err)
+		}
+		list[i] = abs
+	}
+	return strings.Join(list, string(os.PathListSeparator)), nil
+}
+
+// writeNew creates a file, with the folder that a client keeps it in, and
+// refuses to change one that is there.
 func writeNew(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("make the folder of %s: %w", path, err)
+	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s exists already: add the printed part to it by hand", path)

@@ -25,8 +25,13 @@ func newConfigCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
 		Short: "Show the effective configuration and where each value came from",
-		Long:  "Shows what a server started in this environment would use. Values of secrets are\nnever shown.",
-		Args:  cobra.NoArgs,
+		Long: `Shows what a server started in this environment would use, and which variable each
+value came from. Values of secrets are never shown.
+
+Exit codes: 0 shown, 2 a wrong command line or configuration.`,
+		Example: `  skill-mcp config
+  MCP_SKILL_POLICY=strict skill-mcp config --json`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			rows, warnings, err := settings(os.LookupEnv)
 			if err != nil {
@@ -43,7 +48,7 @@ func newConfigCommand() *cobra.Command {
 			}
 			newPrinter(c.OutOrStdout()).table([]string{"setting", "value", "from"}, lines)
 			for _, w := range warnings {
-				fmt.Fprintln(c.ErrOrStderr(), "warning:", w)
+				newPrinter(c.ErrOrStderr()).paragraph("warning: "+w, "warning:", colorWarn)
 			}
 			return nil
 		},
@@ -86,6 +91,10 @@ func settings(look grant.Lookup) ([]setting, []string, error) {
 	} else if f.Grants.From == grant.FromVariable {
 		grants = fmt.Sprintf("%d rows", len(f.Grants.Rows))
 	}
+	proxy := "none"
+	if f.ProxySet {
+		proxy = "set (not shown)" // its address may hold a password
+	}
 	return []setting{
 		{"mode", mode, origin("MCP_SKILLS_PATH", "MCP_HOST_METER_FILE", "MCP_DATA_DIR", "MCP_BLOB_BASE_URL")},
 		{"roots", strings.Join(f.Roots, string(os.PathListSeparator)), string(f.RootsFrom)},
@@ -93,6 +102,7 @@ func settings(look grant.Lookup) ([]setting, []string, error) {
 		{"grants", grants, origin("MCP_SKILL_RUN")},
 		{"policy", f.Policy.Name, origin("MCP_SKILL_POLICY")},
 		{"network", string(f.Policy.Network), "policy " + f.Policy.Name},
+		{"proxy", proxy, origin("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")},
 		{"disabled skills", orDefault(strings.Join(f.Disabled, ", "), "none"), origin("MCP_SKILL_DISABLE")},
 		{"protocol", f.Protocol, origin("MCP_PROTOCOL")},
 		{"watch", fmt.Sprint(f.Watch), origin("MCP_SKILL_WATCH")},

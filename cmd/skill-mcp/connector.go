@@ -23,6 +23,9 @@ would let somebody in. Importing one starts, installs and calls nothing.
 
 Exit codes: 0 good, 1 the document or the store says no, 2 a mistake in the
 command line.`,
+		Example: `  skill-mcp connector check servers.json
+  skill-mcp connector import servers.json
+  skill-mcp connector export-mcp docs -o docs.json`,
 	}
 	c.AddCommand(newConnectorCheck(), newConnectorImport(), newConnectorExport("export", false), newConnectorExport("export-mcp", true), newConnectorList())
 	return c
@@ -156,7 +159,13 @@ func newConnectorCheck() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Check a connector template or an mcpServers document",
-		Args:  cobra.ExactArgs(1),
+		Long: `Reads a document and reports every mistake in it, and what an import would drop.
+Nothing is imported.
+
+Exit codes: 0 it could be imported, 1 it could not, 2 a mistake in the command line.`,
+		Example: `  skill-mcp connector check servers.json
+  skill-mcp connector check connector.json --json`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return withShelf(&f, func(s connector.Shelf) error {
 				names, err := s.Names()
@@ -182,7 +191,8 @@ func newConnectorImport() *cobra.Command {
 		Short: "Import connectors: all of a document, or none",
 		Long: `Imports a connector template, or every server of an mcpServers document. Values
 of variables and headers are dropped and their names kept. Nothing is started.`,
-		Args: cobra.ExactArgs(1),
+		Example: `  skill-mcp connector import servers.json`,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return withShelf(&f, func(s connector.Shelf) error { return runConnectorImport(c, &f, s, args[0]) })
 		},
@@ -231,7 +241,8 @@ No value leaves the store: secrets are names, or
 placeholders of the form ${NAME}. Without --output the text is printed; its
 digest, which --json shows, can be given with --digest to write only what was
 shown.`,
-		Args: cobra.ExactArgs(1),
+		Example: "  skill-mcp connector " + use + " docs\n  skill-mcp connector " + use + " docs -o .",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return withShelf(&f, func(s connector.Shelf) error {
 				t, _, err := s.Get(args[0])
@@ -290,7 +301,10 @@ func newConnectorList() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the connectors of the store",
-		Args:  cobra.NoArgs,
+		Long:  "Lists the connectors that were imported, with how each server is reached.",
+		Example: `  skill-mcp connector list
+  skill-mcp connector list --json`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return withShelf(&f, func(s connector.Shelf) error { return listConnectors(c, &f, s) })
 		},

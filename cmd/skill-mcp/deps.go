@@ -29,6 +29,9 @@ only as long as the program.
 
 Exit codes: 0 good, 1 a mistake, a conflict or a failed call, 2 a wrong command
 line; deps run ends with the code of its command.`,
+		Example: `  skill-mcp deps list
+  skill-mcp deps check skills/docs
+  skill-mcp deps schema docs.search`,
 	}
 	c.AddCommand(newDepsListCommand(), newDepsCheckCommand(), newDepsRunCommand(), newDepsCallCommand(), newDepsSchemaCommand())
 	return c
@@ -70,7 +73,11 @@ func newDepsListCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the MCP servers that the served skills need",
-		Args:  cobra.NoArgs,
+		Long: `Lists each server once, with how it is reached and the skills that need it.
+Servers of one name that differ are a conflict, which is said and ends with 1.`,
+		Example: `  skill-mcp deps list
+  skill-mcp deps list --runtime automation --json`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			run, err := runtimeFlag(runtime)
 			if err != nil {
@@ -117,7 +124,10 @@ func newDepsCheckCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check DIR…",
 		Short: "Check the dependency files of skills and report every mistake",
-		Args:  cobra.MinimumNArgs(1),
+		Long:  "Each DIR is a skill. Reads its agents/openai.yaml and starts nothing.",
+		Example: `  skill-mcp deps check skills/docs
+  skill-mcp deps check skills/*`,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, dirs []string) error {
 			type row struct {
 				Skill    string        `json:"skill"`
@@ -163,8 +173,11 @@ func newDepsCheckCommand() *cobra.Command {
 func newDepsRunCommand() *cobra.Command {
 	var runtime string
 	c := &cobra.Command{
-		Use:     "run --runtime KIND -- COMMAND…",
-		Short:   "Run a command with the configuration of the skills' MCP servers",
+		Use:   "run --runtime KIND -- COMMAND…",
+		Short: "Run a command with the configuration of the skills' MCP servers",
+		Long: `Writes a mcporter configuration for the servers that the skills of this kind of run
+need, runs the command with it, and removes it. The command runs outside the
+fence, as you.`,
 		Example: "  skill-mcp deps run --runtime main -- mcporter list",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, argv []string) error {
@@ -254,8 +267,10 @@ func newDepsCallCommand() *cobra.Command {
 	var k call
 	var file string
 	c := &cobra.Command{
-		Use:     "call SERVER.TOOL",
-		Short:   "Call a tool of a skill's MCP server through mcporter",
+		Use:   "call SERVER.TOOL",
+		Short: "Call a tool of a skill's MCP server through mcporter",
+		Long: `Starts the server, calls one of its tools and prints the answer. Arguments are a
+JSON object. mcporter and the server run outside the fence, as you.`,
 		Example: "  echo '{\"query\": \"x\"}' | skill-mcp deps call docs.search --args-file -",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -278,7 +293,10 @@ func newDepsSchemaCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "schema SERVER.TOOL",
 		Short: "Show the schema of a tool of a skill's MCP server",
-		Args:  cobra.ExactArgs(1),
+		Long: `Starts the server and prints what arguments a tool takes. mcporter and the server
+run outside the fence, as you.`,
+		Example: `  skill-mcp deps schema docs.search`,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return k.do(c, func(ctx context.Context, m deps.Mcporter, t time.Duration) (json.RawMessage, error) {
 				return m.Schema(ctx, args[0], t)

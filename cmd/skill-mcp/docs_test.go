@@ -84,6 +84,17 @@ func TestHelpTexts(t *testing.T) {
 		if c.Short == "" || strings.HasSuffix(c.Short, ".") {
 			t.Errorf("%s: a short text without a full stop is wanted, got %q", c.CommandPath(), c.Short)
 		}
+		if c.Long == "" {
+			t.Errorf("%s: the help has no long text", c.CommandPath())
+		}
+		if !strings.Contains(c.Example, "  skill-mcp") && !strings.Contains(c.Example, "| "+c.CommandPath()) {
+			t.Errorf("%s: the help has no example", c.CommandPath())
+		}
+		for _, line := range strings.Split(c.Example, "\n") {
+			if !strings.HasPrefix(line, "  ") || !strings.Contains(line, "skill-mcp") {
+				t.Errorf("%s: an example is not a command line: %q", c.CommandPath(), line)
+			}
+		}
 		for _, line := range strings.Split(c.Long+"\n"+c.Example, "\n") {
 			if len([]rune(line)) > 100 {
 				t.Errorf("%s: a help line has more than 100 characters: %q", c.CommandPath(), line)

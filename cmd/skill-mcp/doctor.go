@@ -53,9 +53,9 @@ wrong command line or configuration.`,
 
 // printDoctor prints the examination for a person.
 func printDoctor(p *printer, r doctor.Report) {
-	fmt.Fprintf(p.w, "policy %s, network %s, %s, %s\n", r.Policy, r.Network, r.System, r.User)
+	p.paragraph(fmt.Sprintf("policy %s, network %s, %s, %s", r.Policy, r.Network, r.System, r.User), "", "")
 	for _, i := range r.Interpreters {
-		fmt.Fprintln(p.w, interpreterLine(i.Name, i.Path, i.Version, i.Reason))
+		p.paragraph(interpreterLine(i.Name, i.Path, i.Version, i.Reason), "cannot run", colorBad)
 	}
 	var rows [][]string
 	for _, row := range r.Layers {
@@ -63,13 +63,13 @@ func printDoctor(p *printer, r doctor.Report) {
 	}
 	p.table([]string{"layer", "policy", "here", "level", "seen, or how to enable"}, rows)
 	for _, n := range r.Notes {
-		fmt.Fprintln(p.w, "note:", printable(n))
+		p.paragraph("note: "+n, "note:", colorHead)
 	}
 	if r.Proved {
-		fmt.Fprintln(p.w, p.paint(colorGood, "Every required layer is proved on this machine."))
+		p.paragraph("Every required layer is proved on this machine.", "proved", colorGood)
 		return
 	}
-	fmt.Fprintln(p.w, p.paint(colorBad, "Not proved: "+strings.Join(unproved(r), ", ")+"."))
+	p.paragraph("Not proved: "+strings.Join(unproved(r), ", ")+".", "Not proved:", colorBad)
 }
 
 // interpreterLine names one entry of the closed set.

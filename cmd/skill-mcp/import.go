@@ -47,6 +47,8 @@ MCP_SKILL_GITHUB_API points to another base.
 
 Exit codes: 0 there is something to import, 1 the bundle was refused or holds
 no skill that can be imported, 2 a mistake in the command line.`,
+		Example: `  skill-mcp import preview bundle.zip
+  skill-mcp import preview https://github.com/acme/skills/tree/main/pdf --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			im, done, err := f.importer(c.ErrOrStderr())
@@ -176,6 +178,8 @@ folder of skills is the one that was given to preview.
 
 Exit codes: 0 every item succeeded, 1 at least one did not, 2 a mistake in the
 command line.`,
+		Example: `  skill-mcp import apply TOKEN --all
+  skill-mcp import apply TOKEN --select pdf --select lint=lint`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			im, done, err := f.importer(c.ErrOrStderr())

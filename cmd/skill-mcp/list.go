@@ -37,8 +37,9 @@ Exit codes: 0 listed, 2 a wrong command line or configuration.`,
 				rows = append(rows, []string{s.Name, scriptsText(cfg, s), deref(s.Description)})
 			}
 			p.table([]string{"skill", "scripts", "description"}, rows)
+			notes := newPrinter(c.ErrOrStderr())
 			for _, pr := range found.Problems {
-				fmt.Fprintln(c.ErrOrStderr(), printable(pr.Path)+": "+p.paint(colorWarn, pr.Reason)+": "+printable(pr.Detail))
+				notes.paragraph(pr.Path+": "+pr.Reason+": "+pr.Detail, pr.Reason+":", colorWarn)
 			}
 			return nil
 		},
@@ -104,6 +105,10 @@ func newShowCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show SKILL",
 		Short: "Show one skill: what it says, brings and asks for",
+		Long: `Shows name, description and folder of a skill, each declared script with what it
+is granted, the hosts it asks for, and every problem.
+
+Exit codes: 0 shown, 1 no such skill, 2 a wrong command line or configuration.`,
 		Example: `  skill-mcp show pdf
   skill-mcp show pdf --body | less`,
 		Args: cobra.ExactArgs(1),

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"skill-mcp/internal/launch"
 	_ "skill-mcp/internal/launch/early" // leaves before the rest is initialised
@@ -58,7 +59,8 @@ func exitCode(err error) int {
 		return exitOK
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintln(os.Stderr, "skill-mcp:", text)
+		lines := strings.Split(text, "\n") // what a skill's author wrote may be part of it
+		fmt.Fprintln(os.Stderr, "skill-mcp:", strings.Join(clean(lines), "\n"))
 	}
 	var coded *codedError
 	if errors.As(err, &coded) {

@@ -5,9 +5,10 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode/utf8"
+	"unicode"
 
 	"golang.org/x/term"
+	"golang.org/x/text/width"
 )
 
 // printer writes for a person: tables that fit the terminal, colour only where
@@ -49,6 +50,18 @@ func (p *printer) paint(color, text string) string {
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
+// paragraph prints text that wraps under itself. The first words of it that are
+// part are painted.
+func (p *printer) paragraph(text, part, color string) {
+	text = printable(text)
+	lines := []string{text}
+	if p.width > 0 {
+		lines = wrap(text, p.width-2)
+	}
+	painted := strings.Replace(strings.Join(lines, "\n  "), part, p.paint(color, part), 1)
+	fmt.Fprintln(p.w, painted)
+}
+
 // minColumn is the narrowest a wrapped column gets: below it words break.
 const minColumn = 12
 
@@ -64,7 +77,7 @@ func (p *printer) table(header []string, rows [][]string) {
 	widths := make([]int, len(header))
 	for _, r := range append([][]string{header}, rows...) {
 		for i, cell := range clean(r) {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], columns(cell))
 		}
 	}
 	before := 0
@@ -89,7 +102,7 @@ func (p *printer) row(widths []int, cells []string, color string) {
 	var b strings.Builder
 	indent := 0
 	for i, cell := range cells[:last] {
-		b.WriteString(p.paint(color, cell) + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
+		b.WriteString(p.paint(color, cell) + strings.Repeat(" ", widths[i]-columns(cell)+2))
 		indent += widths[i] + 2
 	}
 	for i, l := range lines {
@@ -145,26 +158,52 @@ func printable(s string) string {
 	}, s)
 }
 
-// wrap breaks text at blanks into lines of at most width characters; a longer
-// word is broken where it has to be.
-func wrap(s string, width int) []string {
-	if utf8.RuneCountInString(s) <= width {
+// columns is how many columns of a terminal text takes: characters of East
+// Asian scripts take two, combining marks none.
+func columns(s string) int {
+	n := 0
+	for _, r := range s {
+		n += columnsOf(r)
+	}
+	return n
+}
+
+func columnsOf(r rune) int {
+	switch {
+	case r < 0x300:
+		return 1
+	case unicode.In(r, unicode.Mn, unicode.Me):
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// wrap breaks text at blanks into lines of at most most columns; a longer word
+// is broken where it has to be.
+func wrap(s string, most int) []string {
+	if columns(s) <= most {
 		return []string{s}
 	}
 	var lines []string
-	line := []rune{}
+	line, used := []rune{}, 0
+	end := func() { lines, line, used = append(lines, string(line)), line[:0:0], 0 }
 	for _, word := range strings.Fields(s) {
-		w := []rune(word)
-		if len(line) > 0 && len(line)+1+len(w) > width {
-			lines, line = append(lines, string(line)), line[:0:0]
+		if used > 0 && used+1+columns(word) > most {
+			end()
 		}
-		if len(line) > 0 {
-			line = append(line, ' ')
+		if used > 0 {
+			line, used = append(line, ' '), used+1
 		}
-		for len(w) > width {
-			lines, w = append(lines, string(w[:width])), w[width:]
+		for _, r := range word {
+			if w := columnsOf(r); used > 0 && used+w > most {
+				end()
+			}
+			line, used = append(line, r), used+columnsOf(r)
 		}
-		line = append(line, w...)
 	}
 	return append(lines, string(line))
 }

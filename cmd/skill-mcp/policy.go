@@ -84,7 +84,12 @@ func newPolicyShowCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show [NAME|FILE]",
 		Short: "Show the policy in force and where each row came from",
-		Args:  cobra.MaximumNArgs(1),
+		Long: `Shows each row of a policy with its value and its origin: a shipped policy, a line
+of the owner's file, or a default. Without a name it is the policy in force here.`,
+		Example: `  skill-mcp policy show
+  skill-mcp policy show strict
+  skill-mcp policy show --source standalone > acme.yaml`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if source {
 				return showSource(c.OutOrStdout(), args)
@@ -130,7 +135,7 @@ func showSource(w io.Writer, args []string) error {
 // printNotes says what a file asked for and did not get.
 func printNotes(w io.Writer, notes []string) {
 	for _, n := range notes {
-		fmt.Fprintln(w, "not given in hosted mode:", n)
+		newPrinter(w).paragraph("not given in hosted mode: "+n, "not given", colorWarn)
 	}
 }
 
@@ -139,7 +144,10 @@ func newPolicyCheckCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Check an owner's policy file and report every mistake",
-		Args:  cobra.ExactArgs(1),
+		Long:  "Reports every mistake of a file at once, with line and column, and uses nothing of it.",
+		Example: `  skill-mcp policy check ./acme.yaml
+  skill-mcp policy check --hosted --json ./acme.yaml`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o := policyOptions(os.LookupEnv)
 			o.Hosted = o.Hosted || hosted
@@ -187,7 +195,11 @@ func newPolicyExplainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain [SKILL]",
 		Short: "Explain what is allowed and why, for all skills or for one",
-		Args:  cobra.MaximumNArgs(1),
+		Long: `Shows each row of the policy in force with its reason. With the name of a skill it
+shows what holds for that skill's runs.`,
+		Example: `  skill-mcp policy explain
+  skill-mcp policy explain pdf --json`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			l, err := loadPolicy(nil)
 			if err != nil {

@@ -48,6 +48,7 @@ Without a command it serves standard input and output, as clients expect.`,
 	add(groupTrust, newDoctorCommand(), newPolicyCommand())
 	add(groupPackages, newImportCommand(), newExportCommand(), newVerifyCommand(), newUninstallCommand(specialist.Users), newDepsCommand(), newConnectorCommand(),
 		newSpecialistCommand())
+	completeWords(root)
 	root.SuggestionsMinimumDistance = 2 // letters that a misspelt command may differ in
 	for _, c := range root.Commands() {
 		if c.HasSubCommands() {

@@ -89,7 +89,7 @@ func runScript(c *cobra.Command, f runFlags, skill, script string, args []string
 	if err := showWillRun(c.ErrOrStderr(), p); err != nil || f.preview {
 		return err
 	}
-	if err := approve(c, f, p); err != nil {
+	if err := approve(ctx, c, f, p); err != nil {
 		return err
 	}
 	call["confirmToken"] = p.ConfirmToken
@@ -124,6 +124,8 @@ func showWillRun(w io.Writer, p previewed) error {
 		Argv, EnvNames, EnvNotSet       []string
 		TimeoutMs                       int64
 		EnvWarning                      string
+		Hosts, Reads, Writes            []string
+		Home                            string
 		Fence                           report.Fence
 	}
 	if err := json.Unmarshal(p.Preview.WillRun, &will); err != nil {
@@ -132,8 +134,20 @@ func showWillRun(w io.Writer, p previewed) error {
 	rows := [][]string{
 		{"skill", will.Skill}, {"runs", will.Interpreter + " " + quoteAll(will.Argv)}, {"in", will.Cwd},
 		{"time limit", fmt.Sprintf("%g s", float64(will.TimeoutMs)/1000)},
-		{"variables", strings.Join(will.EnvNames, " ")}, {"network", will.Fence.Network}, {"digest", will.Digest},
+		{"variables", strings.Join(will.EnvNames, " ")}, {"network", will.Fence.Network},
 	}
+	for _, more := range []struct {
+		name string
+		list []string
+	}{{"hosts", will.Hosts}, {"reads", will.Reads}, {"writes", will.Writes}} {
+		if len(more.list) > 0 {
+			rows = append(rows, []string{more.name, strings.Join(more.list, " ")})
+		}
+	}
+	if will.Home != "" {
+		rows = append(rows, []string{"home", will.Home})
+	}
+	rows = append(rows, []string{"digest", will.Digest})
 	if len(will.EnvNotSet) > 0 {
 		rows = append(rows, []string{"not set", strings.Join(will.EnvNotSet, " ")})
 	}
@@ -162,7 +176,7 @@ func quoteAll(argv []string) string {
 }
 
 // approve asks the person, or compares the digest that was given.
-func approve(c *cobra.Command, f runFlags, p previewed) error {
+func approve(ctx context.Context, c *cobra.Command, f runFlags, p previewed) error {
 	var will struct{ Digest string }
 	if err := json.Unmarshal(p.Preview.WillRun, &will); err != nil {
 		return err
@@ -178,11 +192,34 @@ func approve(c *cobra.Command, f runFlags, p previewed) error {
 		return withCode(exitProblem, fmt.Errorf("not run: there is no terminal to ask on; --yes --digest %s approves this bundle", will.Digest))
 	}
 	fmt.Fprint(c.ErrOrStderr(), "Run it? [y/N] ")
-	line, err := bufio.NewReader(in).ReadString('\n')
+	line, err := readLine(ctx, in)
 	if a := strings.ToLower(strings.TrimSpace(line)); err != nil || (a != "y" && a != "yes") {
+		if err != nil {
+			fmt.Fprintln(c.ErrOrStderr()) // nobody ended the line of the question
+		}
 		return withCode(exitProblem, errors.New("not run: not approved"))
 	}
 	return nil
+}
+
+// readLine reads a line, or gives up with ctx: an interrupt is an answer too.
+// Whoever waits for the terminal then ends with the process.
+func readLine(ctx context.Context, in io.Reader) (string, error) {
+	type answer struct {
+		line string
+		err  error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		line, err := bufio.NewReader(in).ReadString('\n')
+		got <- answer{line, err}
+	}()
+	select {
+	case a := <-got:
+		return a.line, a.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }
 
 // exitTimeout is what timeout(1) exits with.
@@ -212,7 +249,7 @@ func finish(c *cobra.Command, f runFlags, text string) error {
 			fmt.Fprintln(c.ErrOrStderr(), "skill-mcp: the run ended by", r.Verdict)
 		}
 		if r.NetworkNote != "" {
-			fmt.Fprintln(c.ErrOrStderr(), "skill-mcp:", r.NetworkNote)
+			fmt.Fprintln(c.ErrOrStderr(), "skill-mcp:", printable(r.NetworkNote))
 		}
 	}
 	switch {

@@ -74,6 +74,8 @@ good for ten minutes, for one install, by the same user, until the next preview.
 
 Exit codes: 0 it can be installed, 1 it cannot, or a conflict has to be resolved
 first, 2 a mistake in the command line.`,
+		Example: `  skill-mcp specialist preview reviewer.zip
+  skill-mcp specialist preview ./reviewer --report report.json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return withSpecialists(c, &f, func(s *specialist.Shelf) error {
@@ -137,6 +139,8 @@ use-incoming replaces it. A specialist that exists is overwritten only with
 --request takes {"candidateToken", "confirmOverwrite",
 "skillConflictResolutions": [{"skillId", "resolution"}]} from a file (- is
 standard input) in place of token and flags.`,
+		Example: `  skill-mcp specialist install TOKEN
+  skill-mcp specialist install TOKEN --resolve lint=use-incoming --overwrite`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if (request == "") == (len(args) == 0) || request != "" && (overwrite || len(resolve) > 0) {

@@ -26,6 +26,8 @@ the file and each skill. With --output it writes the package; . gives the file
 its usual name. Skills that came with the specialist are included unless
 --include or --no-skills says otherwise; built-in skills never are. With
 --revision the export is refused when the specialist has changed since.`,
+		Example: `  skill-mcp specialist export reviewer
+  skill-mcp specialist export reviewer -o . --no-skills`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if none && len(include) > 0 {
@@ -122,7 +124,10 @@ func newSpecialistList() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the specialists of the store",
-		Args:  cobra.NoArgs,
+		Long:  "Lists the specialists that were installed, with version, revision and skills.",
+		Example: `  skill-mcp specialist list
+  skill-mcp specialist list --json`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return withSpecialists(c, &f, func(s *specialist.Shelf) error { return listSpecialists(c, &f, s) })
 		},
@@ -176,6 +181,8 @@ func newSpecialistDelete() *cobra.Command {
 --revision N it deletes the specialist and the skills named with --with. Skills
 that stay stand on their own from then on. A skill that something else needs
 never goes.`,
+		Example: `  skill-mcp specialist delete reviewer
+  skill-mcp specialist delete reviewer --revision 2 --with lint`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			deleting := c.Flags().Changed("revision")

@@ -21,7 +21,8 @@ func newUninstallCommand(users func(*store.Store) pack.Users) *cobra.Command {
 imported, that come with the product, or that a specialist uses.
 
 Exit codes: 0 removed, 1 refused, 2 a mistake in the command line.`,
-		Args: cobra.ExactArgs(1),
+		Example: `  skill-mcp uninstall pdf`,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			dir, into, err := f.places()
 			if err != nil {

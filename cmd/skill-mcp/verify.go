@@ -21,6 +21,8 @@ were imported, file by file. Without a name it takes all of them.
 
 Exit codes: 0 all are as they were installed, 1 at least one is not, 2 a
 mistake in the command line.`,
+		Example: `  skill-mcp verify
+  skill-mcp verify pdf --json`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := f.recoverFirst(c.Context()); err != nil {
 				return err

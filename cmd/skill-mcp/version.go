@@ -17,7 +17,10 @@ func newVersionCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Long:  "Prints the version, the system it was built for, and the Go release it was built with.",
+		Example: `  skill-mcp version
+  skill-mcp version --json`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			v := map[string]string{"version": config.Version, "go": runtime.Version(), "system": runtime.GOOS + "/" + runtime.GOARCH}
 			if info, ok := debug.ReadBuildInfo(); ok {
