@@ -12,7 +12,7 @@ FUZZTIME   ?= 30s
 SKILLS     ?=
 CASES      ?= $(wildcard ../shared/cases)
 
-.PHONY: all build run test unit cases lint cross tools fuzz bench soak clean
+.PHONY: all build run test unit cases lint cross tools fuzz bench soak mutants clean
 
 all: build
 
@@ -62,6 +62,10 @@ fuzz:
 SOAK       ?= 250
 soak: build
 	SKILL_MCP_REQUIRE_FENCE=1 SKILL_MCP_SOAK=$(SOAK) $(GO) test -count 1 -timeout 4h -run 'TestServersUnderRandomKills' -v ./internal/monitor
+
+# Seeded faults, each of which the tests named beside it must see (docs/testing.md).
+mutants:
+	$(GO) run ./test/mutants -only '$(ONLY)'
 
 bench: build
 	$(GO) run ./test/bench

@@ -1,8 +1,12 @@
 package capture
 
 import (
+	"bytes"
+	"os"
 	"testing"
 	"time"
+
+	"skill-mcp/internal/wire"
 )
 
 func TestDrainTellsHeldPipesFromSlowReading(t *testing.T) {
@@ -22,5 +26,65 @@ func TestDrainTellsHeldPipesFromSlowReading(t *testing.T) {
 	c.Started()
 	if held := c.Drain(0, 30*time.Second); held || c.Out.Total() != 1<<20 {
 		t.Errorf("held %v after %d bytes", held, c.Out.Total())
+	}
+}
+
+// writeBoth makes a capture and writes to its streams.
+func writeBoth(t *testing.T, flood int64, out, err []byte) *Capture {
+	t.Helper()
+	c, fail := New(flood)
+	if fail != nil {
+		t.Fatal(fail)
+	}
+	for f, text := range map[*os.File][]byte{c.Out.W: out, c.Err.W: err} {
+		if _, fail := f.Write(text); fail != nil {
+			t.Fatal(fail)
+		}
+	}
+	c.Started()
+	if c.Drain(30*time.Second, 0) {
+		t.Fatal("the streams did not end")
+	}
+	return c
+}
+
+func TestOutputIsKeptToItsBoundAndCounted(t *testing.T) {
+	for _, size := range []int{0, 1, wire.MaxOutput - 1, wire.MaxOutput, wire.MaxOutput + 1, 3*wire.MaxOutput + 7} {
+		text := make([]byte, size)
+		for i := range text {
+			text[i] = byte(i % 251)
+		}
+		c := writeBoth(t, 1<<30, text, text)
+		for _, s := range []*Stream{&c.Out, &c.Err} {
+			kept, cut := s.First()
+			if !bytes.Equal(kept, text[:min(size, wire.MaxOutput)]) || cut != (size > wire.MaxOutput) || s.Total() != int64(size) {
+				t.Errorf("%d bytes: %d kept, cut %v, %d counted", size, len(kept), cut, s.Total())
+			}
+			if s.Last() != string(text[max(0, size-tailSize):]) {
+				t.Errorf("%d bytes: the last are not the last", size)
+			}
+		}
+	}
+}
+
+func TestAFloodOfBothStreamsIsTold(t *testing.T) {
+	const bound = 100_000
+	for _, c := range []struct {
+		out, err int
+		flood    bool
+	}{
+		{bound, 0, false}, {0, bound, false}, {bound / 2, bound / 2, false},
+		{bound + 1, 0, true}, {0, bound + 1, true}, {bound / 2, bound/2 + 1, true}, {bound * 10, bound * 10, true},
+	} {
+		got := writeBoth(t, bound, make([]byte, c.out), make([]byte, c.err))
+		told := false
+		select {
+		case <-got.Flood:
+			told = true
+		default:
+		}
+		if told != c.flood {
+			t.Errorf("%d and %d bytes: flood %v", c.out, c.err, told)
+		}
 	}
 }

@@ -31,6 +31,21 @@ func TestCheckPath(t *testing.T) {
 	}
 }
 
+func TestInside(t *testing.T) {
+	dir := filepath.FromSlash("/srv/skills")
+	for path, want := range map[string]bool{
+		"/srv/skills": true, "/srv/skills/a": true, "/srv/skills/a/b": true,
+		"/srv/skills2": false, "/srv/skillsa/b": false, "/srv": false, "/": false, "/srv/skill": false, "": false,
+	} {
+		if got := inside(dir, filepath.FromSlash(path)); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+	if root := string(filepath.Separator); !inside(root, filepath.FromSlash("/srv")) {
+		t.Error("nothing lies in the root")
+	}
+}
+
 func TestMediaType(t *testing.T) {
 	for path, want := range map[string]string{
 		"a.md": "text/markdown", "A.MD": "text/markdown", "x/y.tar.json": "application/json", "md": "application/octet-stream", "a.b/md": "application/octet-stream",

@@ -83,7 +83,11 @@ func TestChangedCallsAreDraftChangedAndKeepTheToken(t *testing.T) {
 	tok := token(t, g, call("x"))
 	other := call("x")
 	other.Target = "demo/b.js"
-	for name, c := range map[string]Call{"arguments": call("y"), "more arguments": call("x", ""), "script": other} {
+	shown, asked := call("x"), call("x")
+	shown.Details, asked.Args = call("y").Details, call("y").Args
+	for name, c := range map[string]Call{
+		"arguments": call("y"), "more arguments": call("x", ""), "script": other, "only what is shown": shown, "only what is asked for": asked,
+	} {
 		_, err := g.CheckToken(tok, c)
 		if code, _ := Rejected(err); code != DraftChanged {
 			t.Errorf("%s: %v", name, err)
@@ -106,7 +110,7 @@ func TestForeignTokensAreInvalid(t *testing.T) {
 	foreignTool.Tool = "other"
 	for name, tok := range map[string]string{
 		"garbage": "anything", "empty": "", "prefix alone": tokenPrefix, "another key": token(t, other, call()),
-		"a state": state, "another tool": token(t, g, foreignTool), "padded": good + "=", "cut": good[:len(good)-1],
+		"a state": state, "a state behind a token's prefix": strings.Replace(state, statePrefix, tokenPrefix, 1), "another tool": token(t, g, foreignTool), "padded": good + "=", "cut": good[:len(good)-1],
 		"changed": strings.Replace(good, ".v1.e", ".v1.f", 1), "second dot": good + ".x", "long": good + strings.Repeat("A", maxSealed),
 	} {
 		_, err := g.CheckToken(tok, call())
@@ -137,6 +141,12 @@ func TestExpiry(t *testing.T) {
 	clock.t = clock.t.Add(-2 * time.Minute)
 	_, err = g.CheckToken(tok, call())
 	want(t, err, TokenExpired) // a clock set back frees nothing
+	late := token(t, g, call())
+	if a, err = g.CheckToken(late, call()); err != nil {
+		t.Fatal(err)
+	}
+	clock.t = clock.t.Add(4 * time.Minute) // while the call waited for its turn
+	want(t, g.Spend(a), TokenExpired)
 }
 
 func TestSpentApprovalsOutliveTheProcess(t *testing.T) {
@@ -206,16 +216,36 @@ func TestAStoreThatCannotAnswerApprovesNothing(t *testing.T) {
 }
 
 func TestOnlyOneOfManyRacesWins(t *testing.T) {
-	g, _ := newGate(t, Config{Store: filepath.Join(t.TempDir(), "a", "spent")})
+	for name, store := range map[string]string{"in memory": "", "in a folder": filepath.Join(t.TempDir(), "a", "spent")} {
+		t.Run(name, func(t *testing.T) { race(t, store) })
+	}
+	// Two servers that share a folder share no memory.
+	d := &directory{path: t.TempDir()}
+	other := &directory{path: d.path}
+	for i, s := range []*directory{d, other} {
+		if first, err := s.claim("nonce", time.Now()); err != nil || first != (i == 0) {
+			t.Errorf("claim %d: first %v, %v", i, first, err)
+		}
+		defer s.close()
+	}
+}
+
+// race spends one approval from many goroutines. All have checked it before
+// the first spends it.
+func race(t *testing.T, store string) {
+	g, _ := newGate(t, Config{Store: store})
 	tok := token(t, g, call())
-	var wg sync.WaitGroup
+	var wg, checked sync.WaitGroup
 	var mu sync.Mutex
 	wins := 0
+	checked.Add(16)
 	for range 16 {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
 			a, err := g.CheckToken(tok, call())
+			checked.Done()
+			checked.Wait()
 			if err == nil && g.Spend(a) == nil {
 				mu.Lock()
 				wins++

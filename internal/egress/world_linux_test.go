@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -174,7 +175,7 @@ func (w *world) begin(ctx context.Context, dir string) error {
 	})
 	quiet := log.New(io.Discard, "", 0)
 	for _, at := range []string{publicAddress + ":80", publicAddress + ":8080", "[" + publicAddress6 + "]:80"} {
-		l, err := net.Listen("tcp", at)
+		l, err := listenSoon(at)
 		if err != nil {
 			return err
 		}
@@ -186,6 +187,17 @@ func (w *world) begin(ctx context.Context, dir string) error {
 	}
 	go (&http.Server{Handler: handler, ErrorLog: quiet, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}}}).ServeTLS(secure, "", "")
 	return w.beginStreams(ctx)
+}
+
+// listenSoon waits for an IPv6 address to become usable, which the kernel sees
+// to after it was added.
+func listenSoon(at string) (l net.Listener, err error) {
+	for deadline := time.Now().Add(runTimeout); time.Now().Before(deadline); {
+		if l, err = net.Listen("tcp", at); !errors.Is(err, unix.EADDRNOTAVAIL) {
+			return l, err
+		}
+	}
+	return nil, err
 }
 
 // beginStreams starts the servers that count, echo, take and give.
