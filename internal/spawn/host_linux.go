@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -263,6 +264,16 @@ func (h *Host) Report(p policy.Policy, n policy.Network) report.Fence {
 	return h.rows(p, n, h.lacks, h.probed, nil)
 }
 
+// metadataOpen is what Landlock does not know of and read-only mounts would
+// refuse. The files still cannot be opened, and the policy strict denies the
+// calls where nothing else does.
+const metadataOpen = "mode, owner and times of the server user's files outside can be changed: there is no mount namespace"
+
+// holds reports whether a layer was proved.
+func holds(proofs []order.Proof, l report.Layer) bool {
+	return slices.ContainsFunc(proofs, func(f order.Proof) bool { return f.Layer == string(l) && f.Got == string(report.Enforced) })
+}
+
 // rows puts proofs and lacks into report order.
 func (h *Host) rows(p policy.Policy, n policy.Network, lacks map[report.Layer]lack, proofs []order.Proof, levels map[report.Layer]string) report.Fence {
 	out := report.Fence{Policy: p.Name, Network: string(n)}
@@ -281,6 +292,9 @@ func (h *Host) rows(p policy.Policy, n policy.Network, lacks map[report.Layer]la
 		}
 		if levels[l] != "" && row.Got == report.Enforced {
 			row.Level = levels[l]
+		}
+		if l == report.LandlockFS && row.Got == report.Enforced && p.Name != "strict" && !holds(proofs, report.NSMount) {
+			row.Reason = metadataOpen
 		}
 		if k, missing := lacks[l]; missing {
 			row.Got, row.Level, row.Reason, row.Remedy = report.Absent, "", k.reason, remedy(l, k)
