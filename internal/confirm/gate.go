@@ -110,7 +110,9 @@ type Offer struct {
 func (g *Gate) clock() time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if n := g.now(); n.After(g.latest) {
+	// Wall time alone: Go compares two readings of the running clock by that, which
+	// does not see the wall clock being set, and expiries are wall time.
+	if n := g.now().Round(0); n.After(g.latest) {
 		g.latest = n
 	}
 	return g.latest
