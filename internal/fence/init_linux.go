@@ -28,8 +28,10 @@ func (c *child) pidNamespace() error {
 	i := &initProcess{answer: uintptr(pipe[1]), uid: uintptr(c.UID), gid: uintptr(c.GID), change: c.Has(report.UID) && !c.MapUser, proc: c.Has(report.NSMount)}
 	i.lay()
 	// A bare fork: one thread, no Go runtime. CLONE_PARENT makes it the monitor's
-	// child, CLONE_FILES lets it leave a descriptor here.
-	_, _, errno := unix.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD)|unix.CLONE_PARENT|unix.CLONE_FILES, 0, 0, 0, 0, 0)
+	// child, CLONE_FILES lets it leave a descriptor here, and CLONE_PIDFD tells of
+	// its end: the pipe does not, since this process holds its write end too.
+	_, _, errno := unix.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD)|unix.CLONE_PARENT|unix.CLONE_FILES|unix.CLONE_PIDFD,
+		0, uintptr(unsafe.Pointer(&i.handle)), 0, 0, 0)
 	if errno != 0 {
 		return fmt.Errorf("fork the init: %w", errno)
 	}
@@ -37,9 +39,17 @@ func (c *child) pidNamespace() error {
 		i.serve()
 	}
 	var b [8]byte
-	n, err := unix.Read(pipe[0], b[:])
-	unix.Close(pipe[0])
-	unix.Close(pipe[1])
+	n, err := 0, error(unix.EINTR)
+	ready := []unix.PollFd{{Fd: int32(pipe[0]), Events: unix.POLLIN}, {Fd: i.handle, Events: unix.POLLIN}}
+	for err == unix.EINTR {
+		_, err = unix.Poll(ready, -1)
+	}
+	if ready[0].Revents&unix.POLLIN != 0 {
+		n, err = unix.Read(pipe[0], b[:])
+	}
+	for _, fd := range []int{pipe[0], pipe[1], int(i.handle)} {
+		unix.Close(fd)
+	}
 	if err != nil || n != len(b) {
 		return fmt.Errorf("wait for the init: %w", unix.ECHILD)
 	}
@@ -66,6 +76,7 @@ func isInit() bool {
 type initProcess struct {
 	answer, uid, gid uintptr
 	change, proc     bool
+	handle           int32 // descriptor of this process, for the child
 
 	words  [6]*byte // proc, hidepid, invisible, subset, pid
 	result [2]int32 // descriptor of the new /proc, errno

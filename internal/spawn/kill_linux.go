@@ -41,7 +41,7 @@ func (r *Run) Kill(within time.Duration) []report.Survivor {
 	}
 	r.child, r.reaped = 0, true
 	// The init ends when its namespace is empty, and not before its script was reaped.
-	if r.init != 0 && !poll(r.initfd, unix.POLLIN, max(time.Until(end), 100*time.Millisecond)) {
+	if r.init != 0 && !ended(r.init, r.initfd, max(time.Until(end), 100*time.Millisecond)) {
 		return survivors(r.members())
 	}
 	r.killed = true
@@ -49,6 +49,24 @@ func (r *Run) Kill(within time.Duration) []report.Survivor {
 		reap(r.init, nil)
 	}
 	return nil
+}
+
+// ended waits for the end of a child of this process, at most within, and leaves
+// it to be reaped. fd is its handle, -1 where no descriptor was to spare.
+func ended(pid, fd int, within time.Duration) bool {
+	if fd >= 0 {
+		return poll(fd, unix.POLLIN, within)
+	}
+	for end := time.Now().Add(within); ; poll(-1, 0, time.Millisecond) {
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+		if err == nil && info.Signo != 0 || errors.Is(err, unix.ECHILD) {
+			return true
+		}
+		if time.Now().After(end) {
+			return false
+		}
+	}
 }
 
 // own are the processes of the run that are this process's children.

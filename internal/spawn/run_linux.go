@@ -81,7 +81,9 @@ func (r *Run) Terminate() {
 // watch waits for the end of the script's process, without reaping it.
 func (r *Run) watch() {
 	defer close(r.done)
-	poll(r.pidfd, unix.POLLIN, -1)
+	if r.pidfd >= 0 { // without a descriptor to spare there is none, and poll would wait for nothing
+		poll(r.pidfd, unix.POLLIN, -1)
+	}
 	var info unix.Siginfo
 	for unix.Waitid(unix.P_PID, r.pid, &info, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
