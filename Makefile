@@ -12,7 +12,7 @@ FUZZTIME   ?= 30s
 SKILLS     ?=
 CASES      ?= $(wildcard ../shared/cases)
 
-.PHONY: all build run test unit cases lint cross tools fuzz bench soak mutants clean
+.PHONY: all build run test unit cases lint cross tools fuzz bench chaos soak mutants clean
 
 all: build
 
@@ -50,18 +50,24 @@ unit: build
 cases: build
 	@if [ -z "$(CASES)" ]; then echo "cases: no folder of cases here (CASES=DIR names one)"; else test/run-cases $(CASES); fi
 
-test: tools build lint cross cases unit
+test: tools build lint cross cases unit chaos
 
 # Each fuzz target for FUZZTIME; their corpus runs in `make test`.
 fuzz:
 	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep ^Fuzz); do \
 	  echo "== $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
 
-# Servers side by side with random kills of script, child, init, monitor and
-# front; SOAK runs each of eight servers, as root and as an ordinary user.
-SOAK       ?= 250
-soak: build
-	SKILL_MCP_REQUIRE_FENCE=1 SKILL_MCP_SOAK=$(SOAK) $(GO) test -count 1 -timeout 4h -run 'TestServersUnderRandomKills' -v ./internal/monitor
+# SOAK of everything at once by the built programs: clients over stdio and HTTP,
+# reloads, kills, full disks, no descriptors, no memory; `make soak SOAK=1h`.
+SOAK       ?= 60s
+chaos: build
+	$(GO) run ./test/soak -bin bin -for $(SOAK)
+
+# The same, and servers side by side with random kills of script, child, init,
+# monitor and front: SOAK_RUNS of each of eight, as root and as an ordinary user.
+SOAK_RUNS  ?= 250
+soak: chaos
+	SKILL_MCP_REQUIRE_FENCE=1 SKILL_MCP_SOAK=$(SOAK_RUNS) $(GO) test -count 1 -timeout 4h -run 'TestServersUnderRandomKills' -v ./internal/monitor
 
 # Seeded faults, each of which the tests named beside it must see (docs/testing.md).
 mutants:
