@@ -16,7 +16,6 @@ import (
 	"golang.org/x/term"
 
 	"skill-mcp/internal/report"
-	"skill-mcp/internal/wire"
 )
 
 // runFlags are what the run command was told.
@@ -67,6 +66,7 @@ type previewed struct {
 // runScript previews, asks, runs.
 func runScript(c *cobra.Command, f runFlags, skill, script string, args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the second signal ends this at once
 	defer stop()
 	s, _, err := openSession(ctx, toRun)
 	if err != nil {
@@ -93,16 +93,12 @@ func runScript(c *cobra.Command, f runFlags, skill, script string, args []string
 		return err
 	}
 	call["confirmToken"] = p.ConfirmToken
+	show := newSpool(c.OutOrStdout(), c.ErrOrStderr())
 	if !f.asJSON {
-		s.runner.Watch(func(k wire.Kind, piece []byte) {
-			if k == wire.KindStdout {
-				c.OutOrStdout().Write(piece)
-			} else {
-				c.ErrOrStderr().Write(piece)
-			}
-		})
+		s.runner.Watch(show.add)
 	}
 	text, refused, err = s.call(ctx, call)
+	show.finish()
 	if err != nil || refused {
 		return withCode(exitProblem, errors.Join(err, plainError(text)))
 	}

@@ -28,6 +28,7 @@ const (
 type Capture struct {
 	Out, Err Stream
 	Flood    chan struct{} // closed when both streams together passed the bound
+	Fresh    chan struct{} // holds a token when there is more to tell
 	drained  chan struct{} // closed when both have ended
 	left     atomic.Int64  // bytes until flood
 }
@@ -40,12 +41,13 @@ type Stream struct {
 
 	mu   sync.Mutex
 	kept []byte
+	told int // bytes of kept that More gave
 	tail []byte
 }
 
 // New makes both pipes and starts reading.
 func New(flood int64) (*Capture, error) {
-	c := &Capture{Flood: make(chan struct{}), drained: make(chan struct{})}
+	c := &Capture{Flood: make(chan struct{}), Fresh: make(chan struct{}, 1), drained: make(chan struct{})}
 	c.left.Store(flood)
 	var err error
 	if c.Out.r, c.Out.W, err = pipe(); err != nil {
@@ -57,7 +59,7 @@ func New(flood int64) (*Capture, error) {
 	}
 	var both sync.WaitGroup
 	for _, s := range []*Stream{&c.Out, &c.Err} {
-		both.Go(func() { s.pump(c.count) })
+		both.Go(func() { s.pump(c.came) })
 	}
 	go func() {
 		both.Wait()
@@ -66,8 +68,15 @@ func New(flood int64) (*Capture, error) {
 	return c, nil
 }
 
-// count takes n bytes from the flood bound and reports when it is passed.
-func (c *Capture) count(n int) {
+// came takes n bytes from the flood bound, reports when it is passed, and says
+// when there is more to tell.
+func (c *Capture) came(n int, kept bool) {
+	if kept {
+		select {
+		case c.Fresh <- struct{}{}:
+		default:
+		}
+	}
 	if after := c.left.Add(int64(-n)); after < 0 && after+int64(n) >= 0 {
 		close(c.Flood)
 	}
@@ -124,14 +133,13 @@ func (c *Capture) Progress(start time.Time) wire.Progress {
 }
 
 // pump reads until the stream ends or is closed.
-func (s *Stream) pump(count func(int)) {
+func (s *Stream) pump(came func(n int, kept bool)) {
 	buf := make([]byte, readSize)
 	for {
 		n, err := s.r.Read(buf)
 		if n > 0 {
 			s.total.Add(int64(n))
-			s.keep(buf[:n])
-			count(n)
+			came(n, s.keep(buf[:n]))
 		}
 		if err != nil {
 			return
@@ -139,20 +147,32 @@ func (s *Stream) pump(count func(int)) {
 	}
 }
 
-// keep holds on to what fits and to the last bytes.
-func (s *Stream) keep(b []byte) {
+// keep holds on to what fits and to the last bytes, and reports whether anything
+// of b was kept.
+func (s *Stream) keep(b []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.kept = append(s.kept, b[:min(len(b), wire.MaxOutput-len(s.kept))]...)
+	before := len(s.kept)
+	s.kept = append(s.kept, b[:min(len(b), wire.MaxOutput-before)]...)
 	s.tail = append(s.tail, b[max(0, len(b)-tailSize):]...)
 	s.tail = s.tail[max(0, len(s.tail)-tailSize):]
+	return len(s.kept) > before
 }
 
-// First returns what was kept and whether there was more.
-func (s *Stream) First() (kept []byte, cut bool) {
+// More returns what was kept since the last call, to be told.
+func (s *Stream) More() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.kept, s.total.Load() > int64(len(s.kept))
+	more := s.kept[s.told:]
+	s.told = len(s.kept)
+	return more
+}
+
+// Cut reports whether there was more than More gave.
+func (s *Stream) Cut() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.total.Load() > int64(s.told)
 }
 
 // Last returns the last bytes as they came.

@@ -3,6 +3,9 @@ package capture
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"skill-mcp/internal/wire"
 )
 
 func TestLastLine(t *testing.T) {
@@ -13,5 +16,36 @@ func TestLastLine(t *testing.T) {
 		if got := lastLine(in); got != want {
 			t.Errorf("%q: %q", in, got)
 		}
+	}
+}
+
+// TestMoreIsToldOnce: each kept byte is told once, and what is not kept is said
+// to be cut.
+func TestMoreIsToldOnce(t *testing.T) {
+	c, err := New(8 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	told := ""
+	for _, piece := range []string{"one ", "two ", strings.Repeat("x", wire.MaxOutput), "lost"} {
+		if _, err := c.Out.W.WriteString(piece); err != nil {
+			t.Fatal(err)
+		}
+		if piece == "lost" {
+			continue
+		}
+		select {
+		case <-c.Fresh:
+			told += string(c.Out.More())
+		case <-time.After(10 * time.Second):
+			t.Fatal("nothing was told")
+		}
+	}
+	c.Started()
+	c.Drain(10*time.Second, time.Second)
+	told += string(c.Out.More())
+	if !strings.HasPrefix(told, "one two xxx") || len(told) != wire.MaxOutput || !c.Out.Cut() || c.Err.Cut() {
+		t.Errorf("%d bytes, cut %v", len(told), c.Out.Cut())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"skill-mcp/internal/beneath"
 	"skill-mcp/internal/environ"
@@ -72,7 +73,7 @@ func (m *monitor) main(socket io.ReadWriteCloser, boot io.ReadCloser) error {
 			return err
 		}
 	}
-	m.conn, m.frames = wire.NewConn(wire.Monitor, socket), make(chan frame)
+	m.conn, m.frames = wire.NewConn(wire.Monitor, bounded{socket, sendWait}), make(chan frame)
 	if _, _, err := m.conn.Receive(); err != nil { // Begin, by the table
 		return gone(err)
 	}
@@ -97,6 +98,25 @@ func (m *monitor) main(socket io.ReadWriteCloser, boot io.ReadCloser) error {
 	}
 	go receive(m.conn, m.frames)
 	return m.serve()
+}
+
+// sendWait bounds one write to the front, which reads all the time. One that
+// does not is gone: a run must not outlast its deadline for it.
+const sendWait = 10 * time.Second
+
+// bounded is the stream to the front with a deadline for every write, where the
+// system has deadlines for it.
+type bounded struct {
+	io.ReadWriteCloser
+	wait time.Duration
+}
+
+// Write writes one frame.
+func (b bounded) Write(p []byte) (int, error) {
+	if d, ok := b.ReadWriteCloser.(interface{ SetWriteDeadline(time.Time) error }); ok {
+		_ = d.SetWriteDeadline(time.Now().Add(b.wait)) // refused where it cannot wait for a deadline
+	}
+	return b.ReadWriteCloser.Write(p)
 }
 
 // read takes in the hand-over, strictly.

@@ -108,6 +108,10 @@ func (m *monitor) watch(r run, c *capture.Capture, lost <-chan struct{}, timeout
 		case <-deadline.C:
 			f.timedOut = true
 			terminate()
+		case <-c.Fresh:
+			if gone = m.tell(c); gone != nil {
+				return f, gone
+			}
 		case fr := <-m.frames:
 			if fr.kind == wire.KindCancel && fr.err == nil && !f.cancelled {
 				f.cancelled = true
@@ -212,18 +216,22 @@ func (m *monitor) result(a *approved, f facts, fenced report.Fence, hosts []repo
 	return res
 }
 
-// deliver sends the kept output and then the result.
+// tell sends what was captured since the last time, so that a person at a
+// terminal sees output as it comes.
+func (m *monitor) tell(c *capture.Capture) error {
+	if err := m.conn.SendChunks(wire.KindStdout, c.Out.More()); err != nil {
+		return err
+	}
+	return m.conn.SendChunks(wire.KindStderr, c.Err.More())
+}
+
+// deliver sends the rest of the kept output and then the result.
 func (m *monitor) deliver(res wire.Result, c *capture.Capture) error {
-	out, outCut := c.Out.First()
-	errOut, errCut := c.Err.First()
-	res.StdoutTruncated, res.StderrTruncated = outCut, errCut
+	if err := m.tell(c); err != nil {
+		return err
+	}
+	res.StdoutTruncated, res.StderrTruncated = c.Out.Cut(), c.Err.Cut()
 	res.Evidence.StdoutBytes, res.Evidence.StderrBytes = c.Out.Total(), c.Err.Total()
-	if err := m.conn.SendChunks(wire.KindStdout, out); err != nil {
-		return err
-	}
-	if err := m.conn.SendChunks(wire.KindStderr, errOut); err != nil {
-		return err
-	}
 	return m.conn.SendValue(wire.KindResult, res)
 }
 

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 )
@@ -22,19 +21,9 @@ func NewToken() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// ErrNotLoopback is what CheckLoopback wraps: the page says what a machine
-// holds and has nothing but its token between it and a reader.
-var ErrNotLoopback = errors.New("not an address that only this machine reaches; write 127.0.0.1:PORT or [::1]:PORT")
-
-// CheckLoopback refuses an address to listen on that others could reach. It
-// takes numbers only: a name means what some file says.
-func CheckLoopback(address string) error {
-	a, err := netip.ParseAddrPort(address)
-	if err != nil || !a.Addr().IsLoopback() {
-		return fmt.Errorf("serve the page on %q: %w", address, ErrNotLoopback)
-	}
-	return nil
-}
+// errNotLoopback: the page says what a machine holds and has nothing but its
+// token between it and a reader.
+var errNotLoopback = errors.New("serve the page: only on a loopback address")
 
 // access decides who gets the page. Pure: a request in, a refusal out.
 type access struct {
@@ -43,13 +32,17 @@ type access struct {
 }
 
 // newAccess knows the page by its numeric address and by localhost, which is
-// what a tunnel to the same port is called by.
-func newAccess(addr net.Addr, token string) access {
-	a := access{token: sha256.Sum256([]byte(token)), hosts: []string{addr.String()}}
-	if tcp, ok := addr.(*net.TCPAddr); ok {
-		a.hosts = append(a.hosts, net.JoinHostPort("localhost", strconv.Itoa(tcp.Port)))
+// what a tunnel to the same port is called by. An address that others can reach
+// is refused.
+func newAccess(addr net.Addr, token string) (access, error) {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsLoopback() {
+		return access{}, fmt.Errorf("%w, not %s", errNotLoopback, addr)
 	}
-	return a
+	return access{
+		token: sha256.Sum256([]byte(token)),
+		hosts: []string{addr.String(), net.JoinHostPort("localhost", strconv.Itoa(tcp.Port))},
+	}, nil
 }
 
 // refusal is an HTTP status with a sentence.

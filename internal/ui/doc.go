@@ -3,5 +3,5 @@
 //
 // It renders what it is given and answers GET and HEAD for whoever has the
 // token of its address. It changes nothing, starts nothing, and its page runs
-// no script and loads nothing. The ui command and the server's --ui call it.
+// no script and loads nothing. The ui command calls it.
 package ui

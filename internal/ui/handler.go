@@ -34,14 +34,18 @@ type Handler struct {
 	turn   chan struct{} // holds one token: who has it may ask the source
 }
 
-// New makes the handler for a listener bound to addr.
+// New makes the handler for a listener bound to addr, a loopback address.
 func New(addr net.Addr, token string, source Source, log *slog.Logger) (*Handler, error) {
 	t, err := parse()
 	if err != nil {
 		return nil, fmt.Errorf("read the page's template: %w", err)
 	}
+	a, err := newAccess(addr, token)
+	if err != nil {
+		return nil, err
+	}
 	h := &Handler{
-		access: newAccess(addr, token), source: source, t: t, csp: policyOf(t.style), log: log,
+		access: a, source: source, t: t, csp: policyOf(t.style), log: log,
 		places: make(chan struct{}, atOnce), turn: make(chan struct{}, 1),
 	}
 	return h, nil

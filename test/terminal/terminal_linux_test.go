@@ -221,6 +221,32 @@ func TestRunWithoutATerminal(t *testing.T) {
 	}
 }
 
+// TestRunStreams: output is there when it is written, not at the end.
+func TestRunStreams(t *testing.T) {
+	s := on(t, 100, environment(t), "run", "exit", "scripts/slow.js")
+	s.await("Run it? [y/N] ")
+	s.press("y\n")
+	s.await("the first words")
+	if strings.Contains(s.shown(), "the last words") {
+		t.Error("the first words came with the last")
+	}
+	if text, code := s.end(); code != 0 || !strings.Contains(text, "the last words") {
+		t.Errorf("exit %d: %s", code, text)
+	}
+}
+
+// TestRunIsInterrupted: the script is ended, and the command says how.
+func TestRunIsInterrupted(t *testing.T) {
+	s := on(t, 100, environment(t), "run", "exit", "scripts/slow.js", "--", "60000")
+	s.await("Run it? [y/N] ")
+	s.press("y\n")
+	s.await("the first words")
+	s.press("\x03")
+	if text, code := s.end(); code != 128+15 || !strings.Contains(text, "cancelled") {
+		t.Errorf("exit %d: %s", code, text)
+	}
+}
+
 // TestRunIsAudited: an owner who wants an audit wants it of this command too.
 func TestRunIsAudited(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
