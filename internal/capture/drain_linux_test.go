@@ -56,7 +56,8 @@ func TestOutputIsKeptToItsBoundAndCounted(t *testing.T) {
 		}
 		c := writeBoth(t, 1<<30, text, text)
 		for _, s := range []*Stream{&c.Out, &c.Err} {
-			kept, cut := s.First()
+			kept := s.More()
+			cut := s.Cut()
 			if !bytes.Equal(kept, text[:min(size, wire.MaxOutput)]) || cut != (size > wire.MaxOutput) || s.Total() != int64(size) {
 				t.Errorf("%d bytes: %d kept, cut %v, %d counted", size, len(kept), cut, s.Total())
 			}
