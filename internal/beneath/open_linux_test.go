@@ -31,6 +31,12 @@ func TestOpenStaysBeneath(t *testing.T) {
 	if err := unix.Mkfifo(in("fifo"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	// Held open, so that opening it by mistake is an error and not a wait.
+	fifo, err := os.OpenFile(in("fifo"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fifo.Close()
 	l, err := net.Listen("unix", in("socket"))
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +56,8 @@ func TestOpenStaysBeneath(t *testing.T) {
 		if (err == nil) != ok {
 			t.Errorf("%q: %v", name, err)
 		}
-		if err != nil {
+		if err != nil || !ok {
+			p.Close()
 			continue
 		}
 		if _, err := io.ReadAll(p.File); err != nil || p.Path != in("dir/file") {

@@ -106,33 +106,6 @@ func TestNarrowAllowsNothingThatEitherDoesNot(t *testing.T) {
 	})
 }
 
-// TestNarrowKeepsConcreteActs checks the promise without Allows: for single
-// acts, the narrowed policy answers yes only where the first one does.
-func TestNarrowKeepsConcreteActs(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p, q := drawPolicy(t, "p"), drawPolicy(t, "q")
-		got, _ := Narrow(p, q)
-		skill := rapid.SampledFrom(someNames).Draw(t, "skill")
-		file := rapid.SampledFrom([]string{"/etc/passwd", "/etc/ssl/x", "/srv/a/f", "/srv/b", "/etcetera"}).Draw(t, "file")
-		if anyWithin(file, got.ReadFor(skill)) && !anyWithin(file, p.ReadFor(skill)) {
-			t.Fatalf("reads %s", file)
-		}
-		if anyWithin(file, got.Write) && !anyWithin(file, p.Write) {
-			t.Fatalf("writes %s", file)
-		}
-		version := rapid.SampledFrom([]string{"", "19", "20.1.1", "v22.4.1", "23"}).Draw(t, "version")
-		for _, i := range got.Interpreters {
-			old, _ := p.Interpreter(i.Name)
-			if i.Accepts(version) == "" && old.Accepts(version) != "" {
-				t.Fatalf("interpreter %s accepts %q", i.Name, version)
-			}
-		}
-		if p.Disabled(skill) && !got.Disabled(skill) {
-			t.Fatalf("%s is enabled", skill)
-		}
-	})
-}
-
 // TestAllowsSeesEachField widens one field at a time, so that a field which
 // Allows forgets is found.
 func TestAllowsSeesEachField(t *testing.T) {

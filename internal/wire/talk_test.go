@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -60,10 +61,8 @@ func TestTalkFollowsTheModel(t *testing.T) {
 		var talk Talk
 		var begun, greeted, planning, configuring, waiting, running, cancelable bool
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			from := rapid.SampledFrom([]Side{Front, Monitor}).Draw(t, "side")
-			k := rapid.SampledFrom(kinds(from)).Draw(t, "kind")
 			idle := greeted && !planning && !configuring && !waiting && !running
-			want := map[Kind]bool{
+			permitted := map[Kind]bool{
 				KindBegin:    !begun,
 				KindReady:    begun && !greeted,
 				KindPlan:     greeted && !planning && !configuring && !waiting,
@@ -77,7 +76,15 @@ func TestTalkFollowsTheModel(t *testing.T) {
 				KindResult:   waiting || running,
 				KindRefused:  planning || waiting,
 				KindCancel:   cancelable && !configuring,
-			}[k]
+			}
+			from := rapid.SampledFrom([]Side{Front, Monitor}).Draw(t, "side")
+			choice := kinds(from)
+			// Mostly what is permitted: other sequences end at the same few states.
+			if good := slices.DeleteFunc(kinds(from), func(k Kind) bool { return !permitted[k] }); len(good) > 0 && rapid.IntRange(0, 3).Draw(t, "any") > 0 {
+				choice = good
+			}
+			k := rapid.SampledFrom(choice).Draw(t, "kind")
+			want := permitted[k]
 			if got := talk.Step(from, k, 0) == nil; got != want {
 				t.Fatalf("message %q: permitted %v, want %v", k, got, want)
 			} else if !got {
