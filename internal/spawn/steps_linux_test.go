@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -75,6 +76,7 @@ func attacks(t *testing.T) []attack {
 func TestStep(t *testing.T) {
 	h := newHost(t, testPolicy())
 	lendKey(t, h)
+	lendGroups(t, h)
 	for _, a := range attacks(t) {
 		if (a.root && os.Getuid() != 0) || (a.user && os.Getuid() == 0) {
 			continue // the other user's half of this test
@@ -158,6 +160,25 @@ func hostname(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return "^" + regexp.QuoteMeta(n) + "$"
+}
+
+// lendGroups gives the starting thread groups that a run must not keep. An
+// ordinary user cannot take any, nor can its runs give up those it has.
+func lendGroups(t *testing.T, h *Host) {
+	if os.Getuid() != 0 {
+		return
+	}
+	h.dismiss()
+	groups := []uint32{4, 27}
+	err := h.onThread(func() error { // of this thread alone, as the keyring is
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(unsafe.Pointer(&groups[0])), 0); errno != 0 {
+			return errno
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // lendKey gives the starting thread a session keyring with a key in it.

@@ -95,7 +95,8 @@ func (t namedTest) exists(root string) error {
 		if err != nil {
 			return err
 		}
-		if bytes.Contains(text, []byte("\nfunc "+t.name+"(")) {
+		name, _, _ := strings.Cut(t.name, "/")
+		if bytes.Contains(text, []byte("\nfunc "+name+"(")) {
 			return nil
 		}
 	}

@@ -47,6 +47,16 @@ func TestListFitsTheTree(t *testing.T) {
 	}
 }
 
+func TestPattern(t *testing.T) {
+	for want, names := range map[string][]string{
+		"^(TestA)$": {"TestA"}, "^(TestA|TestB)$": {"TestA", "TestB"}, "^(TestA)$/^(x)": {"TestA/x"}, "^(TestA)$/^(x|y)": {"TestA/x", "TestA/y"},
+	} {
+		if got := pattern(names); got != want {
+			t.Errorf("%v: %s, want %s", names, got, want)
+		}
+	}
+}
+
 func TestParseList(t *testing.T) {
 	good := "# about\n\n== a fault\nfile internal/x/x.go\ntest ./internal/x TestX\n-\told\n+\tnew\n \tstays\n"
 	list, err := parseList(good)

@@ -94,9 +94,9 @@ func control(root string, list []mutant) error {
 		}
 	}
 	for pkg, names := range byPackage {
-		out, _ := goTest(root, "", pkg, strings.Join(names, "|"))
+		out, failed := goTest(root, "", pkg, names...)
 		for _, name := range names {
-			if !strings.Contains(out, "--- PASS: "+name+" ") {
+			if failed || !strings.Contains(out, "--- PASS: "+name+" ") {
 				return fmt.Errorf("%s of %s does not pass without a fault:\n%s", name, pkg, out)
 			}
 		}
@@ -129,17 +129,18 @@ func (m mutant) try(root, dir string) (missed []namedTest, err error) {
 			return nil, fmt.Errorf("mutant %q does not compile:\n%s", m.name, out)
 		case !failed:
 			missed = append(missed, t)
-		case !strings.Contains(out, "--- FAIL: "+t.name+" ") && !strings.Contains(out, "panic: "):
+		case !strings.Contains(out, "--- FAIL: "+t.name) && !strings.Contains(out, "panic: "):
 			return nil, fmt.Errorf("mutant %q: %s failed for another reason:\n%s", m.name, t.name, out)
 		}
 	}
 	return missed, nil
 }
 
-// goTest runs tests of one package, each by its whole name, and returns what it
-// printed and whether it failed.
-func goTest(root, overlay, pkg, names string) (out string, failed bool) {
-	args := []string{"test", "-count=1", "-v", "-timeout=180s", "-run=^(" + names + ")$", pkg}
+// goTest runs tests of one package and returns what it printed and whether it
+// failed. A test is named whole, or by its name, a slash and how the names of
+// its parts begin.
+func goTest(root, overlay, pkg string, names ...string) (out string, failed bool) {
+	args := []string{"test", "-count=1", "-v", "-timeout=180s", "-run=" + pattern(names), pkg}
 	if usesRapid(root, pkg) {
 		// It would write into the tree, and take half a minute to make a failure shorter.
 		args = append(args, "-rapid.nofailfile", "-rapid.shrinktime=1s")
@@ -151,6 +152,26 @@ func goTest(root, overlay, pkg, names string) (out string, failed bool) {
 	}
 	b, err := cmd.CombinedOutput()
 	return string(b), err != nil
+}
+
+// pattern is the argument of -run for the tests. Parts of one test only are
+// joined; otherwise the tests run whole.
+func pattern(names []string) string {
+	var whole, parts []string
+	for _, n := range names {
+		name, part, _ := strings.Cut(n, "/")
+		if !slices.Contains(whole, name) {
+			whole = append(whole, name)
+		}
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	run := "^(" + strings.Join(whole, "|") + ")$"
+	if len(whole) == 1 && len(parts) == len(names) {
+		run += "/^(" + strings.Join(parts, "|") + ")"
+	}
+	return run
 }
 
 // usesRapid reports whether the tests of a package know rapid's flags.
