@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,6 +35,9 @@ var base string
 // TestMain builds the helper that is shipped and serves it in these tests.
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
+		if slices.Contains(os.Args, "-test.fuzzworker") {
+			return m.Run() // fuzz targets need no helper, and a worker starts often
+		}
 		dir, err := os.MkdirTemp("", "skill-mcp-test-")
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

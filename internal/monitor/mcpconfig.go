@@ -32,20 +32,27 @@ func checkMCPConfig(text []byte) error {
 	if len(text) > maxMCPConfig {
 		return fmt.Errorf("it has %d bytes, at most %d", len(text), maxMCPConfig)
 	}
-	var c struct {
-		Servers map[string]mcpServer `json:"mcpServers"`
-		Imports []string             `json:"imports"`
-	}
+	var parts map[string]json.RawMessage // keys as they are: a struct would take Imports for imports
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&c); err != nil {
+	if err := d.Decode(&parts); err != nil {
 		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("something follows the object")
 	}
-	if c.Servers == nil || c.Imports == nil || len(c.Imports) > 0 {
-		return errors.New("it needs mcpServers and an empty list of imports")
+	var imports []string
+	err := json.Unmarshal(parts["imports"], &imports)
+	if err != nil || len(parts) != 2 || imports == nil || len(imports) > 0 {
+		return errors.New("it needs mcpServers and an empty list of imports, and nothing else")
+	}
+	var servers map[string]mcpServer
+	d = json.NewDecoder(bytes.NewReader(parts["mcpServers"]))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&servers); err != nil {
+		return err
+	}
+	if servers == nil {
+		return errors.New("its mcpServers must be an object")
 	}
 	return nil
 }
