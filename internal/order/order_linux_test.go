@@ -72,3 +72,24 @@ func TestLayerOfAnError(t *testing.T) {
 		t.Errorf("errno %q", ErrnoName(err))
 	}
 }
+
+// FuzzRecords: what a child says of itself is read without a fault, and what it
+// cannot have said proves nothing.
+func FuzzRecords(f *testing.F) {
+	f.Add(ProofsRecord([]Proof{{Layer: "seccomp", Got: "enforced", Level: "", Reason: ""}, {Layer: "ns-pid", Got: "partial", Reason: "no /proc"}})[1:])
+	f.Add(Failure{Stage: "mounts", Layer: "ns-mount", Errno: "EPERM", Text: "mount: operation not permitted"}.Record()[1:])
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f})
+	f.Fuzz(func(t *testing.T, body []byte) {
+		proofs := DecodeProofs(body)
+		if len(proofs) > len(body) {
+			t.Fatalf("%d proofs of %d bytes", len(proofs), len(body))
+		}
+		if again := DecodeProofs(ProofsRecord(proofs)[1:]); len(again) != len(proofs) {
+			t.Fatalf("%d proofs become %d", len(proofs), len(again))
+		}
+		fault := DecodeFailure(body)
+		if again := DecodeFailure(fault.Record()[1:]); again != fault {
+			t.Fatalf("%+v becomes %+v", fault, again)
+		}
+	})
+}

@@ -164,6 +164,10 @@ func (v *visitor) request(method string, params map[string]any, cancelAfter time
 		var a answer
 		if a, err = v.read(resp, id); err == nil {
 			v.led.count("answers")
+			if a.Error != nil && strings.Contains(a.Error.Message, "no such session") {
+				v.led.count("sessions that the server had given up") // idle for five seconds, or others took the places
+				a.lost = true
+			}
 			return a
 		}
 	}

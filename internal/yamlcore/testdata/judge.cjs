@@ -1,7 +1,8 @@
 // Reads a JSON list of YAML texts from stdin and writes, for each, what the npm
 // package yaml (YAML 1.2, core schema, strict, unique keys) makes of it:
 // {"json": "..."} or {"error": "CODE at line:column"}. A warning counts as an
-// error. The package is found through NODE_PATH.
+// error. With the argument "lines" it does so text by text. The package is found
+// through NODE_PATH.
 const YAML = require('yaml')
 const opts = { version: '1.2', schema: 'core', strict: true, uniqueKeys: true, logLevel: 'silent' }
 
@@ -25,5 +26,11 @@ function judge(text) {
 
 process.removeAllListeners('warning')
 process.on('warning', () => {})
-const texts = JSON.parse(require('fs').readFileSync(0, 'utf8'))
-process.stdout.write(JSON.stringify(texts.map(judge)))
+if (process.argv[2] === 'lines') {
+  // One JSON text a line in, one verdict a line out, until the input ends.
+  require('readline').createInterface({ input: process.stdin })
+    .on('line', (line) => process.stdout.write(JSON.stringify(judge(JSON.parse(line))) + '\n'))
+} else {
+  const texts = JSON.parse(require('fs').readFileSync(0, 'utf8'))
+  process.stdout.write(JSON.stringify(texts.map(judge)))
+}
