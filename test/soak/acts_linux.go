@@ -197,7 +197,7 @@ func (c *client) judge(kind string, r outcome, cancel time.Duration) {
 			c.led.violate("%s left %s", kind, l)
 		}
 	}
-	if r.Verdict == "kill-incomplete" && len(r.Evidence.Survivors) == 0 {
+	if r.Verdict == "kill-incomplete" && len(r.Evidence.Survivors)+len(r.Evidence.Leftovers) == 0 {
 		c.led.violate("%s: kill-incomplete that names nothing", kind)
 	}
 	if c.strain || cancel > 0 || r.Verdict == "kill-incomplete" {
