@@ -18,7 +18,7 @@ func main() { os.Exit(run(os.Args[1:])) }
 
 // The exit codes of every command.
 const (
-	exitOK      = 0
+	exitOK      = 0 // done, and nothing is wrong
 	exitProblem = 1 // the command did its work and the answer is no
 	exitUsage   = 2 // a mistake in the command line or the configuration
 )

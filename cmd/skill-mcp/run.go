@@ -219,7 +219,7 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 }
 
 // exitTimeout is what timeout(1) exits with.
-const exitTimeout = 124
+const exitTimeout = 124 // the time limit of the script ended it
 
 // finish prints what is left to say and ends with the script's code.
 func finish(c *cobra.Command, f runFlags, text string) error {

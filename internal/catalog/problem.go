@@ -8,29 +8,29 @@ import (
 
 // Reasons of problems. A client may branch on them; new ones may be added.
 const (
-	RootUnreadable        = "root-unreadable"
-	NoSkillMD             = "no-skill-md"
-	UnreadableSkillMD     = "unreadable-skill-md"
-	MalformedFrontmatter  = "malformed-frontmatter"
-	DeclarationProblem    = "declaration"
-	DuplicateName         = "duplicate-name"
-	NameMismatch          = "name-mismatch"
-	UnusableName          = "unusable-name"
-	DeclaredScriptMissing = "declared-script-missing"
-	SymlinkEscape         = "symlink-escape"
-	UnusablePath          = "unusable-path"
-	FileLimit             = "file-limit"
-	SkillLimit            = "skill-limit"
-	HiddenDirectory       = "hidden-directory"
-	NestedSkill           = "nested-skill"
-	UnreadablePath        = "unreadable-path"
+	RootUnreadable        = "root-unreadable"         // a folder of skills is not there or cannot be read
+	NoSkillMD             = "no-skill-md"             // a directory among the skills has nothing named SKILL.md
+	UnreadableSkillMD     = "unreadable-skill-md"     // SKILL.md is there and is no readable regular file inside the skill
+	MalformedFrontmatter  = "malformed-frontmatter"   // the block between the fences is missing, too large or no YAML 1.2
+	DeclarationProblem    = "declaration"             // the mcp-host block has a mistake; what is wrong is dropped
+	DuplicateName         = "duplicate-name"          // several directories have one name, and none of them is served
+	NameMismatch          = "name-mismatch"           // the name in the frontmatter is not the directory's; the directory's counts
+	UnusableName          = "unusable-name"           // the directory's name cannot be a skill's name
+	DeclaredScriptMissing = "declared-script-missing" // a declared script is no regular file inside the skill
+	SymlinkEscape         = "symlink-escape"          // a link leads out of the skill or the folder, and is not followed
+	UnusablePath          = "unusable-path"           // a file's path cannot be given to clients
+	FileLimit             = "file-limit"              // the skill has more files than are listed
+	SkillLimit            = "skill-limit"             // more skills were found than are served
+	HiddenDirectory       = "hidden-directory"        // a directory that begins with a dot holds skills, and is not scanned
+	NestedSkill           = "nested-skill"            // a skill inside a skill is files of the outer one
+	UnreadablePath        = "unreadable-path"         // a directory inside the skill could not be read
 
 	// The reasons below are given by other packages.
 
-	NotPortable       = "not-portable"
-	DependencyProblem = "dependency"
-	GrantProblem      = "grant"
-	EnvironUnscrubbed = "environ-unscrubbed"
+	NotPortable       = "not-portable"       // the skill breaks the Agent Skills specification and is served all the same
+	DependencyProblem = "dependency"         // agents/openai.yaml has a mistake, or skills disagree on a server
+	GrantProblem      = "grant"              // a row of MCP_SKILL_RUN grants nothing, or the variable cannot be read
+	EnvironUnscrubbed = "environ-unscrubbed" // the server's environment could not be wiped, and no script runs
 )
 
 // Problem is one thing that is not as it should be: where, why in one word,

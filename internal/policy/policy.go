@@ -27,7 +27,7 @@ type Policy struct {
 
 	Layers       []Layer       `json:"layers"`       // one per report layer, in report order
 	Interpreters []Interpreter `json:"interpreters"` // the closed set, by name
-	Limits       Limits        `json:"limits"`
+	Limits       Limits        `json:"limits"`       // what one run may use at most
 
 	Read   []Path `json:"read"`   // beyond the bundle, the interpreter and its libraries
 	Write  []Path `json:"write"`  // beyond the run's tmp and MCP_DATA_DIR
@@ -39,15 +39,15 @@ type Policy struct {
 
 // Layer is what the policy asks of one layer, and why.
 type Layer struct {
-	Layer report.Layer `json:"layer"`
-	Want  report.Want  `json:"want"`
-	Why   string       `json:"why"`
+	Layer report.Layer `json:"layer"` // its name; in a file the key of the row
+	Want  report.Want  `json:"want"`  // require, prefer or off
+	Why   string       `json:"why"`   // for the reader
 }
 
 // Path is one granted file or directory tree, absolute, and why.
 type Path struct {
-	Path string `json:"path"`
-	Why  string `json:"why"`
+	Path string `json:"path"` // absolute and in its shortest form
+	Why  string `json:"why"`  // for the reader
 }
 
 // Interpreter is one entry of the closed set. A declaration names it; nothing
@@ -61,7 +61,7 @@ type Interpreter struct {
 	MinVersion string   `json:"minVersion"` // dotted numbers, "" = none
 	MaxVersion string   `json:"maxVersion"` // inclusive, "" = none
 	SHA256     string   `json:"sha256"`     // lower-case hex pin of the binary, "" = none
-	Why        string   `json:"why"`
+	Why        string   `json:"why"`        // for the reader
 }
 
 // Egress narrows mode declared.
@@ -87,13 +87,13 @@ const MostConnections = 4096
 
 // Skill adds grants for one skill.
 type Skill struct {
-	Name    string   `json:"name"`
+	Name    string   `json:"name"`    // the directory of the skill
 	Network Network  `json:"network"` // "" = as the policy
-	Read    []Path   `json:"read"`
+	Read    []Path   `json:"read"`    // added to what every run may read
 	Hosts   []Path   `json:"hosts"`   // added to its egress list; Path holds the host name
 	Secrets []string `json:"secrets"` // variable names to hand over when declared
 	Limits  Limits   `json:"limits"`  // zero fields = as the policy
-	Why     string   `json:"why"`
+	Why     string   `json:"why"`     // for the reader
 }
 
 // Want returns what the policy asks of layer l; a layer it does not name is

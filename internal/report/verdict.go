@@ -6,9 +6,9 @@ type Verdict string
 
 // The verdicts (fence specification, section 12).
 const (
-	Exited           Verdict = "exited"
-	Signaled         Verdict = "signaled"
-	Timeout          Verdict = "timeout"
+	Exited           Verdict = "exited"             // it ended by itself; the exit code says how
+	Signaled         Verdict = "signaled"           // a signal ended it that nothing here sent
+	Timeout          Verdict = "timeout"            // its time limit ended it
 	TimeoutAfterExit Verdict = "timeout-after-exit" // the leader is gone, pipes were held to the deadline
 	OOMCgroup        Verdict = "oom-cgroup"         // the kernel killed the leader for memory
 	OOMChild         Verdict = "oom-child"          // the kernel killed a descendant for memory
@@ -16,12 +16,12 @@ const (
 	CPU              Verdict = "cpu"                // RLIMIT_CPU
 	Pids             Verdict = "pids"               // the process limit was hit
 	Disk             Verdict = "disk"               // the file-size or tmp limit was hit
-	OutputFlood      Verdict = "output-flood"
-	DeniedExec       Verdict = "denied-exec"
-	SetupFailed      Verdict = "setup-failed" // told by the status pipe, never by an exit code
-	Cancelled        Verdict = "cancelled"
-	NetworkLost      Verdict = "network-lost"    // the process that is the run's network ended before the run
-	KillIncomplete   Verdict = "kill-incomplete" // something survived; evidence names it
+	OutputFlood      Verdict = "output-flood"       // it wrote more than the policy lets anything write
+	DeniedExec       Verdict = "denied-exec"        // the fence refused the program it wanted to run
+	SetupFailed      Verdict = "setup-failed"       // the fence could not be set up, nothing ran; told by the status pipe, never by an exit code
+	Cancelled        Verdict = "cancelled"          // the client cancelled the call
+	NetworkLost      Verdict = "network-lost"       // the process that is the run's network ended before the run
+	KillIncomplete   Verdict = "kill-incomplete"    // something survived; evidence names it
 )
 
 // Evidence is what the run was measured to have used.
