@@ -62,6 +62,9 @@ func TestOutputIsKeptToItsBoundAndCounted(t *testing.T) {
 			if !bytes.Equal(kept, text[:min(size, wire.MaxOutput)]) || cut != (size > wire.MaxOutput) || s.Total() != int64(size) {
 				t.Errorf("%d bytes: %d kept, cut %v, %d counted", size, len(kept), cut, s.Total())
 			}
+			if again := s.More(); len(again) != 0 {
+				t.Errorf("%d bytes: %d are told again", size, len(again))
+			}
 			if s.Last() != string(text[max(0, size-tailSize):]) {
 				t.Errorf("%d bytes: the last are not the last", size)
 			}

@@ -90,6 +90,15 @@ func TestFilters(t *testing.T) {
 				t.Errorf("%s: %s%v: %#x %v, want %#x", mode, c.call, c.args, uint32(got), err, uint32(c.want))
 			}
 		}
+		// Whatever else is asked for: another process is another process.
+		for other := range uint64(20) {
+			for _, call := range []string{"prlimit64", "sched_setaffinity", "sched_setscheduler", "sched_setattr"} {
+				got, err := seccomp.Run(p, seccomp.Data{Nr: uint32(numbers[call]), Arch: seccomp.Native(), Args: [6]uint64{7, other, other}})
+				if err != nil || got != denied {
+					t.Errorf("%s: %s of process 7, %d: %#x %v", mode, call, other, uint32(got), err)
+				}
+			}
+		}
 		if len(p) > 400 { // each instruction is loaded at every start
 			t.Errorf("%s: %d instructions", mode, len(p))
 		}
