@@ -96,3 +96,19 @@ func eachDocument(t *testing.T, do func(path, text string)) {
 		}
 	}
 }
+
+// TestDocumentsNameStepsThatExist: a subtest of TestStep that a document names is
+// one of the list of attacks, or run by its name.
+func TestDocumentsNameStepsThatExist(t *testing.T) {
+	source, err := os.ReadFile("internal/spawn/steps_linux_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eachDocument(t, func(path, text string) {
+		for _, m := range regexp.MustCompile("`TestStep/(\\w+)`").FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(string(source), `step: "`+m[1]+`"`) && !strings.Contains(string(source), `t.Run("`+m[1]+`"`) {
+				t.Errorf("%s names the step %s, which TestStep does not have", path, m[1])
+			}
+		}
+	})
+}
