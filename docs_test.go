@@ -112,3 +112,29 @@ func TestDocumentsNameStepsThatExist(t *testing.T) {
 		}
 	})
 }
+
+// TestFuzzTargetsAreListed compares the table of targets with the tree.
+func TestFuzzTargetsAreListed(t *testing.T) {
+	text, err := os.ReadFile("docs/testing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([\\w/-]+)` \\| (`Fuzz.*?) \\|").FindAllSubmatch(text, -1) {
+		for _, name := range regexp.MustCompile(`Fuzz\w+`).FindAll(row[2], -1) {
+			listed[string(row[1])+" "+string(name)] = true
+		}
+	}
+	eachGoFile(t, func(path string, src []byte) {
+		for _, m := range regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`).FindAllSubmatch(src, -1) {
+			one := filepath.ToSlash(filepath.Dir(path)) + " " + string(m[1])
+			if !listed[one] {
+				t.Errorf("docs/testing.md does not list %s", one)
+			}
+			delete(listed, one)
+		}
+	})
+	for one := range listed {
+		t.Errorf("docs/testing.md lists %s, which is no target", one)
+	}
+}
