@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,12 +43,14 @@ func TestServersUnderRandomKills(t *testing.T) {
 		var servers sync.WaitGroup
 		many, runs := soakSize()
 		keys, mounts := keyrings(), mounted()
-		pids := make(chan int, many*(runs+1))
+		started := make(chan named, many*(runs+1))
+		var tally ledger
 		for range many {
-			servers.Go(func() { soak(t, uid, runs, mark, pids) })
+			servers.Go(func() { soak(t, uid, runs, mark, started, &tally) })
 		}
 		servers.Wait()
-		close(pids)
+		close(started)
+		t.Logf("%v", tally.count)
 		last := serve(t, options{uid: uid})
 		until(t, "nothing of any run lives", func() bool { return len(commands(mark)) == 0 })
 		until(t, "no child outlives its monitor", func() bool { return len(deserted()) == 0 })
@@ -54,9 +58,9 @@ func TestServersUnderRandomKills(t *testing.T) {
 		if os.Getenv("SKILL_MCP_SOAK") != "" { // other suites may run beside this one in the gate
 			until(t, "no keyring is left but that of the child that waits", func() bool { return keyrings() <= keys+2 })
 		}
-		for pid := range pids {
-			if left := tracesOf(pid).named; left != 0 { // what else is there may be another process of this pid
-				t.Errorf("monitor %d left %d groups and directories; swept %v", pid, left, last.ready.Notes)
+		for m := range started {
+			if left := m.left(); len(left) > 0 {
+				t.Errorf("monitor %d left %v; swept %v", m.pid, left, last.ready.Notes)
 			}
 		}
 	})
@@ -70,6 +74,60 @@ func deserted() (pids []string) {
 		}
 	}
 	return pids
+}
+
+// ledger counts what happened, so that a soak in which nothing was struck shows.
+type ledger struct {
+	sync.Mutex
+	count map[string]int
+}
+
+func (l *ledger) add(what string) {
+	l.Lock()
+	defer l.Unlock()
+	if l.count == nil {
+		l.count = map[string]int{}
+	}
+	l.count[what]++
+}
+
+// named is a monitor by what no other process of this boot has: in a long soak
+// its pid is given to others.
+type named struct {
+	pid   int
+	ticks string
+}
+
+func nameOf(pid int) named {
+	text, _ := os.ReadFile("/proc/" + itoa(pid) + "/stat") // "" when it is gone
+	_, rest, _ := strings.Cut(string(text), ") ")
+	if f := strings.Fields(rest); len(f) > 19 {
+		return named{pid, f[19]}
+	}
+	return named{pid, ""}
+}
+
+// left lists what a monitor that has ended still has: directories, groups, and
+// the lock of its runs' uid.
+func (m named) left() []string {
+	pattern := "skill-mcp-*-" + itoa(m.pid) + "-" + m.ticks + "-*"
+	out, _ := filepath.Glob("/tmp/" + pattern)
+	filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
+		if ok, _ := filepath.Match(pattern, filepath.Base(path)); err == nil && ok {
+			out = append(out, path)
+		}
+		return nil // a group that ends meanwhile is none
+	})
+	if nameOf(m.pid).ticks != "" { // the pid is somebody else's now, and so may be its locks
+		return out
+	}
+	locks, _ := os.ReadFile("/proc/locks")
+	for _, l := range strings.Split(string(locks), "\n") {
+		if f := strings.Fields(l); len(f) > 4 && f[1] == "FLOCK" && f[4] == itoa(m.pid) {
+			out = append(out, l)
+		}
+	}
+	return out
 }
 
 // keyrings counts the keys of the uids that runs have as root. The kernel
@@ -92,16 +150,17 @@ func mounted() int {
 }
 
 // soak makes the runs of one server, which is started again when it was killed.
-func soak(t *testing.T, uid, runs int, mark string, pids chan<- int) {
+func soak(t *testing.T, uid, runs int, mark string, started chan<- named, tally *ledger) {
 	var s *server
 	for range runs {
 		if s == nil {
 			if s = start(t, uid); s == nil {
 				return
 			}
-			pids <- s.cmd.Process.Pid
+			started <- nameOf(s.cmd.Process.Pid)
+			tally.add("servers")
 		}
-		if !endOne(t, s, mark+"-"+itoa(s.cmd.Process.Pid)) {
+		if !endOne(t, s, mark+"-"+itoa(s.cmd.Process.Pid), tally) {
 			_ = s.Close()
 			_ = s.cmd.Wait()
 			s = nil
@@ -126,10 +185,11 @@ func start(t *testing.T, uid int) *server {
 
 // endOne makes one run, ends a party of it after a while, and reports whether
 // the server can go on.
-func endOne(t *testing.T, s *server, mark string) bool {
+func endOne(t *testing.T, s *server, mark string, tally *ledger) bool {
 	ctx, cancel := context.WithCancel(within(t))
 	defer cancel()
-	victim := []string{"nobody", "cancel", "front", "monitor", "script", "init"}[rand.IntN(6)]
+	victim := []string{"nobody", "cancel", "front", "monitor", "script", "init", "child"}[rand.IntN(7)]
+	tally.add(victim)
 	go func() {
 		time.Sleep(time.Duration(rand.IntN(120)) * time.Millisecond) // the moment is what is random here
 		if victim == "cancel" {
@@ -145,6 +205,7 @@ func endOne(t *testing.T, s *server, mark string) bool {
 	var busy *runner.RefusedError
 	begin := time.Now()
 	out, err := s.Run(ctx, req, nil, nil)
+	tally.add(answer(out, err))
 	if took := time.Since(begin); took > 200*time.Millisecond+5250*time.Millisecond+5*time.Second { // and a busy machine
 		t.Errorf("%s: answered after %v", victim, took)
 	}
@@ -176,6 +237,14 @@ func strike(s *server, victim, mark string) {
 	case "monitor":
 		_ = s.cmd.Process.Kill()
 		return
+	case "child": // between its birth and the script, or the one that waits for the next run
+		for _, p := range commands("skill-exec\x00child") {
+			pid, _ := strconv.Atoi(p)
+			if below(pid, s.cmd.Process.Pid) && rand.IntN(2) == 0 {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		return
 	}
 	for _, p := range commands(mark) {
 		pid, _ := strconv.Atoi(p)
@@ -188,4 +257,28 @@ func strike(s *server, victim, mark string) {
 		}
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
+}
+
+// below reports whether a process descends from another.
+func below(pid, ancestor int) bool {
+	for depth := 0; pid > 1 && depth < 4; depth++ {
+		if pid, _ = strconv.Atoi(status(pid, "PPid")); pid == ancestor {
+			return true
+		}
+	}
+	return false
+}
+
+// answer names what a call came back with.
+func answer(out runner.Outcome, err error) string {
+	var refused *runner.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		return "refused: " + refused.Code
+	case errors.Is(err, runner.ErrMonitor):
+		return "ended: the monitor is gone"
+	case err != nil:
+		return "error"
+	}
+	return "verdict " + string(out.Verdict)
 }
