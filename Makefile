@@ -69,9 +69,11 @@ chaos: build
 
 # The same, and servers side by side with random kills of script, child, init,
 # monitor and front: SOAK_RUNS of each of eight, as root and as an ordinary user.
+# Then a hundred runs that use up their memory, each with its one right verdict.
 SOAK_RUNS  ?= 250
 soak: chaos
 	SKILL_MCP_REQUIRE_FENCE=1 SKILL_MCP_SOAK=$(SOAK_RUNS) $(GO) test -count 1 -timeout 4h -run 'TestServersUnderRandomKills' -v ./internal/monitor
+	SKILL_MCP_REQUIRE_FENCE=1 SKILL_MCP_OOM=100 $(GO) test -count 1 -timeout 1h -run 'TestMemoryVerdictsAreRight' -v ./test/escape
 
 # Seeded faults, each of which the tests named beside it must see (docs/testing.md).
 mutants:

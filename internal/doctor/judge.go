@@ -209,7 +209,7 @@ func judgeMemory(f facts) finding {
 	o := f.runs["memory"]
 	c := f.runs["memory-some"]
 	return found("8 MiB held: "+string(c.Verdict), c.ok(),
-		fmt.Sprintf("memory without end: %s, killed %d", o.Verdict, o.Evidence.OOMKills), o.Verdict == report.OOMCgroup || o.Verdict == report.OOMChild)
+		fmt.Sprintf("memory without end: %s, killed %d", o.Verdict, o.Evidence.OOMKills), o.Verdict == report.OOMCgroup || o.Verdict == report.OOMChild || o.Verdict == report.OOMWatch)
 }
 
 func judgePids(f facts) finding {

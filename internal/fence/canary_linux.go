@@ -197,7 +197,7 @@ func (c *child) limitsHold() error {
 // tmpHolds compares the size of /tmp with what was asked for.
 func (c *child) tmpHolds() error {
 	if c.tmp < 0 {
-		c.prove(report.PrivateTmp, report.Partial, "directory", "a directory of the run, bounded per file only: there is no mount namespace")
+		c.prove(report.PrivateTmp, report.Partial, "directory", "a directory of the run, whose size the helper looks at ten times a second: there is no mount namespace")
 		return nil
 	}
 	var st unix.Statfs_t

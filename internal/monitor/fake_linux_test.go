@@ -54,6 +54,7 @@ func (r *stuckRun) Fence() report.Fence    { return report.Fence{} }
 func (r *stuckRun) EnvNames() []string     { return []string{} }
 func (r *stuckRun) Terminate()             {}
 func (r *stuckRun) Done() <-chan struct{}  { return r.done }
+func (r *stuckRun) Over() report.Verdict   { return "" }
 func (r *stuckRun) Leader() spawn.Exit     { return r.leader }
 func (r *stuckRun) Usage() spawn.Usage     { return r.usage }
 func (r *stuckRun) Device() *tun.Device    { return nil }

@@ -27,6 +27,7 @@ type run interface {
 	EnvNames() []string
 	Terminate()
 	Done() <-chan struct{}
+	Over() report.Verdict // which limit it is past that the kernel does not hold, "" = none
 	Leader() spawn.Exit
 	Kill(time.Duration) []report.Survivor
 	Usage() spawn.Usage

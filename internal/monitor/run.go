@@ -19,6 +19,7 @@ const (
 	killWait  = 2 * time.Second        // until the tree is empty
 	drainWait = 250 * time.Millisecond // for pipes that somebody still holds, in all
 	closeWait = 1 * time.Second        // for counters and the run's private directory
+	look      = 100 * time.Millisecond // at limits that no kernel holds: a program fills some 300 MB between two
 	tick      = 900 * time.Millisecond // progress must come at least every second
 )
 
@@ -78,13 +79,15 @@ func (m *monitor) execute(a *approved, config []byte) error {
 }
 
 // watch waits for the end of the leader or for what ends it: deadline, cancel,
-// flood, a lost network, or the front's end. Plans are answered meanwhile.
+// flood, a limit that is passed, a lost network, or the front's end. Plans are answered meanwhile.
 func (m *monitor) watch(r run, c *capture.Capture, lost <-chan struct{}, timeout time.Duration) (f facts, gone error) {
 	start := time.Now()
 	deadline, kill := time.NewTimer(timeout), (<-chan time.Time)(nil)
 	defer deadline.Stop()
 	progress := time.NewTicker(tick)
 	defer progress.Stop()
+	looks := time.NewTicker(look)
+	defer looks.Stop()
 	terminate := func() {
 		if kill != nil {
 			return // the grace is given once
@@ -102,6 +105,10 @@ func (m *monitor) watch(r run, c *capture.Capture, lost <-chan struct{}, timeout
 		case <-c.Flood:
 			f.flooded = true
 			return f, nil
+		case <-looks.C:
+			if f.over = r.Over(); f.over != "" {
+				return f, nil
+			}
 		case <-lost:
 			f.netLost, lost = true, nil
 			terminate()

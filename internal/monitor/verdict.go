@@ -18,8 +18,9 @@ type facts struct {
 	timedOut  bool
 	cancelled bool
 	flooded   bool
-	netLost   bool // the egress process ended first
-	pipesHeld bool // not closed within the drain after the tree was ended
+	over      report.Verdict // the limit that the monitor itself saw exceeded, "" = none
+	netLost   bool           // the egress process ended first
+	pipesHeld bool           // not closed within the drain after the tree was ended
 	survivors int
 	usage     spawn.Usage
 	tail      string // the last bytes of stderr
@@ -46,6 +47,8 @@ func (f facts) verdict() report.Verdict {
 		return report.Cancelled
 	case f.flooded:
 		return report.OutputFlood
+	case f.over != "":
+		return f.over
 	case f.netLost:
 		return report.NetworkLost
 	case u.LeaderOOM:

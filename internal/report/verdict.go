@@ -13,6 +13,7 @@ const (
 	OOMCgroup        Verdict = "oom-cgroup"         // the kernel killed the leader for memory
 	OOMChild         Verdict = "oom-child"          // the kernel killed a descendant for memory
 	OOMHeap          Verdict = "oom-heap"           // V8 ended itself, exit 134
+	OOMWatch         Verdict = "oom-watch"          // the helper ended the run for memory: no group bounds it here
 	CPU              Verdict = "cpu"                // RLIMIT_CPU
 	Pids             Verdict = "pids"               // the process limit was hit
 	Disk             Verdict = "disk"               // the file-size or tmp limit was hit

@@ -269,6 +269,9 @@ func (h *Host) Report(p policy.Policy, n policy.Network) report.Fence {
 // calls where nothing else does.
 const metadataOpen = "mode, owner and times of the server user's files outside can be changed: there is no mount namespace"
 
+// memoryWatched stands before the reason why no group bounds a run's memory.
+const memoryWatched = "the helper looks ten times a second and ends a run that is past the limit: "
+
 // holds reports whether a layer was proved.
 func holds(proofs []order.Proof, l report.Layer) bool {
 	return slices.ContainsFunc(proofs, func(f order.Proof) bool { return f.Layer == string(l) && f.Got == string(report.Enforced) })
@@ -298,6 +301,9 @@ func (h *Host) rows(p policy.Policy, n policy.Network, lacks map[report.Layer]la
 		}
 		if k, missing := lacks[l]; missing {
 			row.Got, row.Level, row.Reason, row.Remedy = report.Absent, "", k.reason, remedy(l, k)
+			if l == report.CgroupMemory {
+				row.Got, row.Reason = report.Partial, memoryWatched+k.reason
+			}
 		}
 		switch {
 		case row.Want == report.Off:

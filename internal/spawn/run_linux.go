@@ -48,6 +48,7 @@ type Run struct {
 	watched bool // a goroutine will close done
 	killed  bool
 	usage   unix.Rusage
+	peak    int64 // of the looks of Over, 0 = none
 }
 
 // Pid is the script's process, as the monitor sees it.
@@ -125,7 +126,7 @@ func poll(fd int, events int16, d time.Duration) bool {
 // Usage reads the counters of the tree. Precondition: Kill came back empty.
 func (r *Run) Usage() Usage {
 	cpu := time.Duration(r.usage.Utime.Nano() + r.usage.Stime.Nano())
-	u := Usage{CPU: cpu, PeakMemory: r.usage.Maxrss << 10}
+	u := Usage{CPU: cpu, PeakMemory: max(r.usage.Maxrss<<10, r.peak)}
 	g := r.group
 	if t := field(g.read("cpuacct", "cpuacct.usage", ""), ""); t > 0 {
 		u.CPU = time.Duration(t)

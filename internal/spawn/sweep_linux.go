@@ -91,18 +91,84 @@ func sweepOne(at string, directory bool) error {
 	return os.Remove(at)
 }
 
-// removeTree removes a run's directory. What a script left without permission
-// is opened up first; links are removed, never followed.
+// removeTree removes a run's directory, whatever a script left in it:
+// directories without permission, or deeper than there are descriptors.
 func removeTree(dir string) error {
 	err := os.RemoveAll(dir)
-	if err == nil || os.Geteuid() == 0 { // modes do not stop root, who must not follow a path here
+	if err == nil {
+		return nil
+	}
+	top, operr := openOwn(unix.AT_FDCWD, dir)
+	if operr != nil {
 		return err
 	}
-	filepath.WalkDir(dir, func(p string, e os.DirEntry, _ error) error {
-		if e != nil && e.IsDir() {
-			unix.Fchmodat(unix.AT_FDCWD, p, 0o700, 0)
-		}
-		return nil
-	})
+	defer unix.Close(top)
+	unix.Fchmod(top, 0o700)
+	for round := 0; round < 1000 && flatten(top); round++ {
+	}
 	return os.RemoveAll(dir)
+}
+
+// flatten empties the directory behind top by one level: what is no directory
+// goes, and what a directory in it holds either goes or moves up to top. It
+// reports whether there is more to do.
+func flatten(top int) (more bool) {
+	for _, n := range namesIn(top) {
+		if unix.Unlinkat(top, n, 0) == nil {
+			continue
+		}
+		fd, err := openOwn(top, n)
+		if err != nil {
+			continue
+		}
+		unix.Fchmod(fd, 0o700) // one that can be read need not be writable
+		for _, in := range namesIn(fd) {
+			if unix.Unlinkat(fd, in, 0) == nil {
+				continue
+			}
+			if sub, err := openOwn(fd, in); err == nil { // a directory can only move when it is writable
+				unix.Fchmod(sub, 0o700)
+				unix.Close(sub)
+			}
+			unix.Renameat(fd, in, top, token())
+		}
+		unix.Close(fd)
+		if unix.Unlinkat(top, n, unix.AT_REMOVEDIR) == nil {
+			more = true
+		}
+	}
+	return more
+}
+
+// openOwn opens a directory below at, and gives its owner back the permission
+// that a script took away. No link is followed, also not one that is put in its
+// place meanwhile: the mode is changed through the descriptor.
+func openOwn(at int, name string) (int, error) {
+	const flags = unix.O_DIRECTORY | unix.O_CLOEXEC | unix.O_NOFOLLOW
+	fd, err := unix.Openat(at, name, unix.O_RDONLY|flags, 0)
+	if !errors.Is(err, unix.EACCES) {
+		return fd, err
+	}
+	path, err := unix.Openat(at, name, unix.O_PATH|flags, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(path)
+	self := "/proc/self/fd/" + strconv.Itoa(path)
+	if err := unix.Chmod(self, 0o700); err != nil {
+		return -1, err
+	}
+	return unix.Open(self, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+}
+
+// namesIn lists a directory from its beginning.
+func namesIn(fd int) []string {
+	again, err := unix.Openat(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	f := os.NewFile(uintptr(again), ".")
+	defer f.Close()
+	names, _ := f.Readdirnames(-1)
+	return names
 }

@@ -1,12 +1,17 @@
 // Uses memory until something stops it. Argument: JSON {mode, bytes}. Modes:
-// none, buffers, heap, child, shm, wasm, workers. A line before the end shows
-// that the run was alive.
+// none, buffers, heap, child, shm, wasm, workers, and shm-buffers and shm-child,
+// which fill /dev/shm first. A line before the end shows that the run was alive.
 'use strict';
 const a = JSON.parse(process.argv[2] || '{}');
 const step = 4 << 20;
 process.stdout.write(JSON.stringify({ probe: 'mem', mode: a.mode }) + '\n', () => {
   const keep = [];
-  switch (a.mode) {
+  let mode = a.mode || '';
+  if (mode.startsWith('shm-')) {
+    mode = mode.slice(4);
+    try { for (let n = 0; ; n++) require('fs').writeFileSync('/dev/shm/fill' + n, Buffer.alloc(1 << 20, 1)); } catch {}
+  }
+  switch (mode) {
     case 'buffers': for (;;) keep.push(Buffer.alloc(step, 1)); // eslint-disable-line no-fallthrough
     case 'heap': for (;;) keep.push(new Array(1000).fill(0).map((_, i) => ({ i }))); // eslint-disable-line no-fallthrough
     case 'child': {
