@@ -115,3 +115,22 @@ func matches(host string, patterns []Path) bool {
 		return len(tail) > 0 && tail[0] != "" && len(have) > len(tail) && slices.Equal(have[len(have)-len(tail):], tail)
 	})
 }
+
+// TestTheStricterBoundOnVersionsIsKept: what the joined bound admits, both do.
+// Drawn policies seldom name one interpreter in the same way.
+func TestTheStricterBoundOnVersionsIsKept(t *testing.T) {
+	bounds := []string{"", "20", "20.1", "20.0", "22", "22.4", "22.4.1", "v22"}
+	versions := []string{"19", "20", "20.0.3", "20.1", "20.1.9", "20.2", "22", "22.4.0", "22.4.1", "22.4.2", "22.5", "23"}
+	for _, a := range bounds {
+		for _, b := range bounds {
+			p, q := Interpreter{MaxVersion: a}, Interpreter{MaxVersion: b}
+			both := Interpreter{MaxVersion: lowerBound(a, b)}
+			for _, v := range versions {
+				want := p.Accepts(v) == "" && q.Accepts(v) == ""
+				if got := both.Accepts(v) == ""; got && !want {
+					t.Errorf("%q and %q give %q, which admits %s", a, b, both.MaxVersion, v)
+				}
+			}
+		}
+	}
+}
