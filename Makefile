@@ -12,7 +12,7 @@ FUZZTIME   ?= 30s
 SKILLS     ?=
 CASES      ?= $(wildcard ../shared/cases)
 
-.PHONY: all build run test unit cases lint vulns cross tools fuzz bench chaos soak mutants clean
+.PHONY: all build run test unit cases lint vulns cross tools package release fuzz bench chaos soak mutants clean
 
 all: build
 
@@ -29,7 +29,7 @@ tools:
 	@test/install
 
 lint:
-	@test -z "$$(gofmt -l cmd internal policy test *.go)" || { gofmt -l cmd internal policy test *.go; echo "run gofmt -w on these"; exit 1; }
+	@test -z "$$(gofmt -l cmd internal packaging policy test *.go)" || { gofmt -l cmd internal packaging policy test *.go; echo "run gofmt -w on these"; exit 1; }
 	$(GO) mod verify
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
@@ -49,10 +49,18 @@ ALONE := /internal/(fence|spawn|monitor|egress|frontlock|plain|doctor|interp|upl
 unit: build
 	@export SKILL_MCP_REQUIRE_FENCE=1 SKILL_MCP_REQUIRE_NODE=1; set -e; \
 	$(GO) test -timeout 10m $$($(GO) list ./... | grep -vE '$(ALONE)'); \
-	$(GO) test -timeout 15m -p 1 $$($(GO) list ./... | grep -E '$(ALONE)')
+	$(GO) test -timeout 15m -p 1 $$($(GO) list ./... | grep -E '$(ALONE)' | grep -v /test/packages)
 
 cases: build
 	@if [ -z "$(CASES)" ]; then echo "cases: no folder of cases here (CASES=DIR names one)"; else test/run-cases $(CASES); fi
+
+# Every package of this platform, made, installed and used for a confirmed run.
+package:
+	SKILL_MCP_REQUIRE_FENCE=1 SKILL_MCP_REQUIRE_NODE=1 $(GO) test -count 1 -timeout 15m ./test/packages
+
+# Everything that is published, for every platform, into dist/.
+release: tools
+	$(GO) run ./packaging/release -out dist
 
 test: tools build lint vulns cross cases unit chaos
 

@@ -1,0 +1,84 @@
+package packages
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// dist is the release's folder, made once for all tests.
+var dist string
+
+const repository = "../.."
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "skill-mcp-packages-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	os.Chmod(dir, 0o755) // scripts run under uids of their own
+	dist = filepath.Join(dir, "dist")
+	cmd := exec.Command("go", "run", "./packaging/release", "-host", "-out", dist)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = repository, os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "make the release:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+// made finds one file of the release.
+func made(t *testing.T, pattern string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dist, pattern))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%s: %d files of the release, one is wanted: %v", pattern, len(found), found)
+	}
+	return found[0]
+}
+
+// text is a file of the repository.
+func text(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(repository, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// command runs a program that has to succeed and gives what it printed.
+func command(t *testing.T, dir string, env []string, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+// folder is an empty folder that every user can enter, for scripts under uids
+// of their own.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "skill-mcp-installed-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func goPlatform() string { return runtime.GOOS + "-" + runtime.GOARCH }
