@@ -68,8 +68,8 @@ func TestNPM(t *testing.T) {
 	}
 	t.Run("an end by a signal is passed on", func(t *testing.T) { killedChild(t, wrapper, env) })
 	t.Run("a platform that is not there is said on standard error alone", func(t *testing.T) {
-		script := filepath.Join(folder(t), "skill-mcp.js")
-		if err := os.WriteFile(script, []byte(text(t, "packaging/npm/bin/skill-mcp.js")), 0o755); err != nil {
+		script := filepath.Join(folder(t), "skill-mcp.cjs")
+		if err := os.WriteFile(script, []byte(text(t, "packaging/npm/bin/skill-mcp.cjs")), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		var said strings.Builder
