@@ -75,8 +75,12 @@ func cut(data []byte, limit int64) (served []byte, text bool) {
 	if int64(len(data)) <= limit {
 		return data, isText(data)
 	}
+	rest := data[limit:]
 	data = data[:limit]
-	if whole := wholeCharacters(data); isText(whole) {
+	whole := wholeCharacters(data)
+	// A character that was split goes on behind the cut; a broken one does not.
+	broken := len(whole) < len(data) && utf8.RuneStart(rest[0])
+	if !broken && isText(whole) {
 		return whole, true
 	}
 	return data, false

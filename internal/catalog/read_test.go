@@ -74,6 +74,7 @@ func TestReadDecidesBetweenTextAndBytes(t *testing.T) {
 		{"NUL", "a\x00b", 100, EncodingBase64, "a\x00b", false},
 		{"not UTF-8", "a\xffb", 100, EncodingBase64, "a\xffb", false},
 		{"half a character at the end of the file", "ab\xe3\x81", 100, EncodingBase64, "ab\xe3\x81", false},
+		{"bytes cut behind half a character", "ab\xe3cd", 3, EncodingBase64, "ab\xe3", true},
 		{"bytes cut", "\xff\xff\xff\xff", 3, EncodingBase64, "\xff\xff\xff", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
