@@ -31,7 +31,7 @@ func users() map[string]int {
 // scripts are the probes with the time each may take in seconds.
 var scripts = map[string]float64{
 	"self.js": 20, "fs-read.js": 20, "fs-write.js": 30, "net.js": 20, "sig.js": 20, "tree.js": 3,
-	"mem.js": 30, "cpu.js": 3, "out.js": 20, "files.js": 30,
+	"mem.js": 20, "cpu.js": 3, "out.js": 20, "files.js": 30,
 	"patient.js": 30, // cpu.js with more time: workers start slowly on a busy machine
 }
 
