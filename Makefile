@@ -9,6 +9,7 @@ LDFLAGS    := -s -w -buildid= -X skill-mcp/internal/config.Version=$(VERSION)
 BUILD      := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 BINARIES   := skill-mcp skill-exec skill-egress
 FUZZTIME   ?= 30s
+ROUNDS     ?= 60
 SKILLS     ?=
 CASES      ?= $(wildcard ../shared/cases)
 
@@ -89,6 +90,10 @@ mutants:
 
 bench: build
 	$(GO) run ./test/bench
+
+# docs/performance.md and its plots; `make tools` brings what is compared with.
+performance: build
+	$(GO) run ./test/bench -doc -n $(ROUNDS)
 
 clean:
 	rm -rf bin dist

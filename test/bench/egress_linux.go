@@ -18,7 +18,7 @@ const approval = 30 * time.Millisecond
 // row has a server of its own, as a person has one, so that each keeps ready
 // what its last run needed. A run follows its preview, as every run of the
 // server does, but for the rows that say at once.
-func egressTable(bin string, rounds int) error {
+func egressTable(b bench) ([]table, error) {
 	var rows []row
 	for _, r := range []struct {
 		name    string
@@ -33,9 +33,9 @@ func egressTable(bin string, rounds int) error {
 		{"none, at once", policy.NetNone, []string{}, false},
 		{"declared, at once", policy.NetDeclared, []string{"host.example"}, false},
 	} {
-		w, err := newWall(bin, "standalone", "/bin/true", r.network)
+		w, err := newWall(b.bin, "standalone", "/bin/true", "", r.network)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer w.close()
 		w.hosts = r.hosts
@@ -43,11 +43,11 @@ func egressTable(bin string, rounds int) error {
 		if r.preview {
 			do = w.approved
 		}
-		rows = append(rows, row{r.name, do})
+		rows = append(rows, row{name: r.name, do: do})
 	}
-	s, err := interleave(rows, rounds)
+	s, err := interleave(rows, b.rounds)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var cells [][]string
 	for _, r := range rows {
@@ -64,9 +64,8 @@ func egressTable(bin string, rounds int) error {
 		}
 		cells = append(cells, append(cell, ms(quantile(s.less(r.name, base), 0.5))))
 	}
-	printTable(fmt.Sprintf("Run of true by its network as uid %d, request to result (n=%d)", os.Getuid(), rounds),
-		[]string{"network", "min ms", "p25", "median", "p90", "added at min", "at p25", "at median", "median of pairs"}, cells)
-	return nil
+	return []table{{Title: fmt.Sprintf("Run of true by its network as uid %d, request to result (n=%d)", os.Getuid(), b.rounds),
+		Header: []string{"network", "min ms", "p25", "median", "p90", "added at min", "at p25", "at median", "median of pairs"}, Rows: cells}}, nil
 }
 
 // approved is a run after its preview and the approval, which do not count.

@@ -74,19 +74,19 @@ func stubs(dir string) (string, error) {
 // helperTable shows what mode declared adds to the helper of every run: its
 // size, and how long it takes to start (a call without a role, which ends when
 // the runtime and the packages are ready).
-func helperTable(_ string, rounds int) error {
+func helperTable(b bench) ([]table, error) {
 	dir, err := os.MkdirTemp("", "skill-mcp-bench-")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	h, err := buildHelpers(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s, err := h.starts(5 * rounds)
+	s, err := h.starts(5 * b.rounds)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var cells [][]string
 	for _, name := range []string{"without", "without again", "with"} {
@@ -98,9 +98,8 @@ func helperTable(_ string, rounds int) error {
 			ms(quantile(s[name], 0)), ms(quantile(s[name], 0.5)),
 			percent(quantile(s[name], 0), quantile(s["without"], 0)), percent(quantile(s[name], 0.5), quantile(s["without"], 0.5))})
 	}
-	printTable(fmt.Sprintf("The helper with and without mode declared (n=%d)", 5*rounds),
-		[]string{"helper", "bytes", "more", "start, min ms", "median ms", "more at min", "more at median"}, cells)
-	return nil
+	return []table{{Title: fmt.Sprintf("The helper with and without mode declared (n=%d)", 5*b.rounds),
+		Header: []string{"helper", "bytes", "more", "start, min ms", "median ms", "more at min", "more at median"}, Rows: cells}}, nil
 }
 
 // starts takes samples of the starts of both, and of one twice.
@@ -115,9 +114,6 @@ func (h helpers) starts(rounds int) (samples, error) {
 		}
 	}
 	return interleave([]row{
-		{"without", timed(start(h.without))}, {"without again", timed(start(h.without))}, {"with", timed(start(h.with))},
+		{name: "without", do: timed(start(h.without))}, {name: "without again", do: timed(start(h.without))}, {name: "with", do: timed(start(h.with))},
 	}, rounds)
 }
-
-// percent is how much more a is than b, for a cell.
-func percent(a, b float64) string { return fmt.Sprintf("%+.1f %%", 100*(a-b)/b) }

@@ -1,188 +1,171 @@
 package main
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
 
-	"skill-mcp/internal/grant"
 	"skill-mcp/internal/policy"
-	"skill-mcp/internal/policyfile"
-	"skill-mcp/internal/runner"
-	"skill-mcp/internal/wire"
-	"syscall"
 )
 
-// wall is a started helper and the skill it runs.
-type wall struct {
-	*runner.Runner
-	root   string
-	digest string
-	hosts  []string // that each run declares
-	helper *os.Process
-}
+// idle is how long nothing happens before a start after idleness.
+const idle = 50 * time.Millisecond
 
-// newWall starts the built helper with a policy that has one interpreter.
-func newWall(bin, shipped, program string, network policy.Network) (*wall, error) {
-	p, err := policyfile.Shipped(shipped)
-	if err != nil {
-		return nil, err
-	}
-	p.Network = network
-	p.Interpreters = []policy.Interpreter{{Name: "program", Path: program, Why: "what is measured"}}
-	root, err := os.MkdirTemp("", "skill-mcp-bench-")
-	if err != nil {
-		return nil, err
-	}
-	w := &wall{root: root, hosts: []string{}}
-	if err := os.Chmod(root, 0o755); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(filepath.Join(root, "s"), 0o755); err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(filepath.Join(root, "s", "empty.js"), nil, 0o644); err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(nil)
-	w.digest = hex.EncodeToString(sum[:])
-	conn, helper, err := startMonitor(bin, wire.Boot{
-		Policy: p, Grants: grant.Grants{From: grant.FromDeclaration}, Roots: []string{root}, FrontUID: -1,
-	})
-	if err != nil {
-		return nil, err
-	}
-	w.Runner, w.helper = runner.New(conn), helper
-	_, err = w.Ready(context.Background())
-	return w, err
-}
-
-// close ends the helper and removes the skill.
-func (w *wall) close() {
-	w.Close()
-	_, _ = w.helper.Wait()
-	os.RemoveAll(w.root)
-}
-
-func (w *wall) request() wire.Request {
-	return wire.Request{
-		Dir: "s", Skill: "s", Script: "empty.js", Args: []string{}, Interpreter: "program", Env: []string{}, TimeoutMs: 10_000,
-		ScriptSHA256: w.digest, BundleSHA256: w.digest, Hosts: w.hosts,
+// after waits before a sample; what is measured is a start after idleness.
+func after(d time.Duration, do func() (time.Duration, error)) func() (time.Duration, error) {
+	return func() (time.Duration, error) {
+		time.Sleep(d)
+		return do()
 	}
 }
 
-// one is a whole run, from the request to the result.
-func (w *wall) one() error {
-	r, err := w.Run(context.Background(), w.request(), nil, nil)
-	if err == nil && (r.Result.ExitCode == nil || *r.Result.ExitCode != 0) {
-		err = fmt.Errorf("the run ended with %+v: %s", r.Result, r.Stderr)
-	}
-	return err
-}
-
-// bare starts a program with a clean environment and waits for it.
-func bare(argv ...string) func() error {
-	return func() error {
-		c := exec.Command(argv[0], argv[1:]...)
-		c.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin"}
-		return c.Run()
-	}
-}
-
-// runTables compares a run with a bare start and with bubblewrap.
-func runTables(bin string, rounds int) error {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		return err
-	}
-	if node, err = filepath.EvalSymlinks(node); err != nil {
-		return err
-	}
-	for _, program := range []string{"/bin/true", node} {
-		if err := runTable(bin, program, rounds); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func runTable(bin, program string, rounds int) error {
-	rows := []row{}
-	var script string
-	for _, shipped := range []string{"standalone", "portable"} {
-		w, err := newWall(bin, shipped, program, policy.NetNone)
+// runTables compares a run with a bare start and with other ways to fence one.
+func runTables(b bench) ([]table, error) {
+	var out []table
+	for _, program := range []string{"/bin/true", b.node} {
+		t, err := b.runTable(program)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		defer w.close()
-		script = filepath.Join(w.root, "s", "empty.js")
-		rows = append(rows, row{shipped, timed(w.one)})
-		if shipped == "standalone" {
-			rows = append(rows, row{"standalone, after 50 ms idle", func() (time.Duration, error) {
-				time.Sleep(50 * time.Millisecond) // what is measured is a start after idleness
-				return timed(w.one)()
-			}})
-		}
+		out = append(out, t)
 	}
-	rows = append(rows, row{"bare", timed(bare(program, script))}, row{"bare again", timed(bare(program, script))})
-	wrapped := []string{"--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", program, script}
-	if path, err := exec.LookPath("bwrap"); err == nil && bare(append([]string{path}, wrapped...)...)() == nil {
-		rows = append(rows, row{"bubblewrap", timed(bare(append([]string{path}, wrapped...)...))})
-	}
-	s, err := interleave(rows, rounds)
-	if err != nil {
-		return err
-	}
-	var cells [][]string
-	wrap := 0.0
-	if s["bubblewrap"] != nil {
-		wrap = quantile(s.less("bubblewrap", "bare"), 0.5)
-	}
-	for _, name := range []string{"bare again", "portable", "standalone", "standalone, after 50 ms idle", "bubblewrap"} {
-		if s[name] == nil {
+	return out, nil
+}
+
+// names of rows that goals speak of.
+const (
+	rowBare, rowBareIdle = "bare", "bare, after 50 ms idle"
+	rowFull, rowIdle     = "standalone", "standalone, after 50 ms idle"
+	rowWrap              = "bubblewrap"
+	rowPortable          = "portable"
+)
+
+// runTable is the table of one program.
+func (b bench) runTable(program string) (table, error) {
+	var rows []row
+	var notes []string
+	var script string
+	for _, shipped := range []string{rowFull, "hosted", "strict", rowPortable} {
+		w, err := newWall(b.bin, shipped, program, "", policy.NetNone)
+		if err != nil && shipped != rowFull {
+			notes = append(notes, fmt.Sprintf("%s is left out: %v.", shipped, err))
 			continue
 		}
-		added := s.less(name, "bare")
-		ratio := ""
-		if wrap > 0 {
-			ratio = ms(quantile(added, 0.5) / wrap)
+		if err != nil {
+			return table{}, err
 		}
-		cells = append(cells, []string{name, ms(quantile(added, 0.5)), ms(quantile(added, 0.9)), ratio})
+		defer w.close()
+		script = filepath.Join(w.root, "s", scriptName)
+		rows = append(rows, row{name: shipped, do: timed(w.one)})
+		if shipped == rowFull {
+			rows = append(rows, row{name: rowIdle, do: after(idle, timed(w.one))})
+		}
 	}
-	printTable(fmt.Sprintf("Run of %s as uid %d: added to a bare start of %s ms (n=%d)", filepath.Base(program), os.Getuid(), ms(quantile(s["bare"], 0.5)), rounds),
-		[]string{"row", "median ms", "p90 ms", "of bubblewrap"}, cells)
-	return nil
+	direct := timed(bare(program, script))
+	rows = append(rows, row{name: rowBare, do: direct}, row{name: "bare again", do: direct}, row{name: rowBareIdle, do: after(idle, direct)})
+	others, missing := b.others(program, script)
+	rows, notes = append(rows, others...), append(notes, missing...)
+	s, err := interleave(rows, b.rounds)
+	if err != nil {
+		return table{}, err
+	}
+	title := fmt.Sprintf("Run of %s as uid %d: added to a bare start of %s ms (n=%d)", filepath.Base(program), os.Getuid(), ms(quantile(s[rowBare], 0.5)), b.rounds)
+	t := added(title, rows, s)
+	t.Notes = notes
+	t.Goals = runGoals(filepath.Base(program), s)
+	t.Plots[0].File = fmt.Sprintf("run-%s-%d.svg", filepath.Base(program), os.Getuid())
+	return t, nil
 }
 
-// startMonitor starts bin/skill-exec as the launch phase does.
-func startMonitor(bin string, boot wire.Boot) (*os.File, *os.Process, error) {
-	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+// baseOf is the row that another is measured against.
+func baseOf(name string) string {
+	if name == rowIdle {
+		return rowBareIdle
+	}
+	return rowBare
+}
+
+// added is a table of what rows add to their base.
+func added(title string, rows []row, s samples) table {
+	t := table{Title: title, Header: []string{"row", "median ms", "p90 ms", "of bubblewrap"}}
+	p := plot{Title: title, Y: "ms added, median", Series: []series{{}}}
+	for _, r := range rows {
+		if r.name == rowBare || r.name == rowBareIdle {
+			continue
+		}
+		more := s.less(r.name, baseOf(r.name))
+		cell := "-"
+		if s[rowWrap] != nil {
+			cell = ratioOf(more, s.less(rowWrap, rowBare)).String()
+		}
+		t.Rows = append(t.Rows, []string{r.name, ms(quantile(more, 0.5)), ms(quantile(more, 0.9)), cell})
+		if r.rare == 0 { // those are so much slower that nothing else would be seen
+			p.Names = append(p.Names, r.name)
+			p.Series[0].Y = append(p.Series[0].Y, quantile(more, 0.5))
+		}
+	}
+	t.Plots = []plot{p}
+	return t
+}
+
+// runGoals judges the promises of a run's overhead.
+func runGoals(program string, s samples) []goal {
+	who := fmt.Sprintf("%s as uid %d", program, os.Getuid())
+	full := s.less(rowFull, rowBare)
+	goals := []goal{
+		atMost("full fence added to "+who, quantile(full, 0.5), 3, "ms"),
+		atMost("full fence after 50 ms idle, p90, "+who, quantile(s.less(rowIdle, rowBareIdle), 0.9), 5, "ms"),
+	}
+	if s[rowPortable] != nil {
+		goals = append(goals, atMost("portable added to "+who, quantile(s.less(rowPortable, rowBare), 0.5), 2, "ms"))
+	}
+	if s[rowWrap] != nil {
+		goals = append(goals, ratioAtMost("full fence of bubblewrap's overhead, "+who, ratioOf(full, s.less(rowWrap, rowBare)), 0.6))
+	}
+	return goals
+}
+
+// busyTable is the comparison while every core has something else to do.
+func busyTable(b bench) ([]table, error) {
+	spin := exec.Command(b.self, "role", "spin")
+	in, err := spin.StdinPipe()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	// A blocking file cannot be closed while it is read.
-	if err := syscall.SetNonblock(pair[0], true); err != nil {
-		return nil, nil, err
+	if err := spin.Start(); err != nil {
+		return nil, err
 	}
-	mine, theirs := os.NewFile(uintptr(pair[0]), "wire"), os.NewFile(uintptr(pair[1]), "wire")
-	defer theirs.Close()
-	memory, err := bootFile(boot)
+	defer func() {
+		in.Close()
+		_ = spin.Process.Kill()
+		_ = spin.Wait()
+	}()
+	w, err := newWall(b.bin, rowFull, "/bin/true", "", policy.NetNone)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	defer memory.Close()
-	null, err := os.Open(os.DevNull)
+	defer w.close()
+	direct := timed(bare("/bin/true"))
+	rows := []row{{name: rowFull, do: timed(w.one)}, {name: rowBare, do: direct}, {name: "bare again", do: direct}}
+	others, notes := b.others("/bin/true", "")
+	for _, r := range others {
+		if r.rare == 0 {
+			rows = append(rows, r)
+		}
+	}
+	s, err := interleave(rows, b.rounds)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	defer null.Close()
-	p, err := os.StartProcess(filepath.Join(bin, "skill-exec"), []string{"skill-exec", "monitor"}, &os.ProcAttr{
-		Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, Files: []*os.File{null, os.Stderr, os.Stderr, theirs, memory},
-	})
-	return mine, p, err
+	title := fmt.Sprintf("Run of true on busy cores as uid %d: added to a bare start of %s ms (n=%d)", os.Getuid(), ms(quantile(s[rowBare], 0.5)), b.rounds)
+	t := added(title, rows, s)
+	t.Notes = notes
+	t.Plots[0].File = fmt.Sprintf("busy-%d.svg", os.Getuid())
+	if s[rowWrap] != nil {
+		t.Goals = []goal{ratioAtMost(fmt.Sprintf("full fence of bubblewrap's overhead on busy cores, uid %d", os.Getuid()),
+			ratioOf(s.less(rowFull, rowBare), s.less(rowWrap, rowBare)), 0.5)}
+	}
+	return []table{t}, nil
 }
