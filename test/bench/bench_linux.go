@@ -73,6 +73,10 @@ func (b bench) watch(within time.Duration) {
 		case <-time.After(within):
 			fmt.Fprintln(os.Stderr, "bench: not done within", within)
 		}
+		go func() {
+			time.Sleep(10 * time.Second) // a large tree may still be filled while it is removed
+			os.Exit(1)
+		}()
 		b.close()
 		os.Exit(1)
 	}()

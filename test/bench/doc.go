@@ -74,8 +74,12 @@ func document(facts []string, all []section, byHand string) string {
 		}
 	}
 	fmt.Fprintf(&b, "\n%s\n", byHand)
-	for _, s := range all {
+	for _, m := range measurements() {
+		s := found(all, m)
 		fmt.Fprintf(&b, "\n## %s\n\n%s `go run ./test/bench -only %s`\n", s.name, s.about, s.name)
+		if len(s.tables) == 0 {
+			b.WriteString("\nNot measured this time.\n")
+		}
 		for _, t := range s.tables {
 			t.Goals = nil // they stand in the summary
 			b.WriteString(t.markdown())
@@ -85,4 +89,14 @@ func document(facts []string, all []section, byHand string) string {
 		}
 	}
 	return b.String()
+}
+
+// found is the section of a measurement, empty when it was left out.
+func found(all []section, m measurement) section {
+	for _, s := range all {
+		if s.name == m.name {
+			return s
+		}
+	}
+	return section{measurement: m}
 }

@@ -75,10 +75,13 @@ func (p plot) bars() string {
 	most := 0.0
 	for _, s := range p.Series {
 		for _, v := range s.Y {
-			most = math.Max(most, v)
+			if v > most { // not a missing one
+				most = v
+			}
 		}
 	}
 	step := niceStep(most)
+	most = math.Max(most, step)
 	scale := float64(plotWidth-barMarginL-marginR) / (math.Ceil(most/step) * step)
 	for v := 0.0; v <= math.Ceil(most/step)*step+step/2; v += step {
 		x := barMarginL + v*scale
