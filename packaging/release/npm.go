@@ -16,7 +16,24 @@ func (r *release) packNPM() error {
 			return err
 		}
 	}
-	return r.npmPack(filepath.Join(r.source, "packaging", "npm"))
+	return r.packNPMWrapper()
+}
+
+// packNPMWrapper packs the wrapper from a folder of its own, since npm takes
+// over the modes of a checkout, which the umask decided.
+func (r *release) packNPMWrapper() error {
+	dir, err := stage()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := copyTree(filepath.Join(r.source, "packaging", "npm"), dir); err != nil {
+		return err
+	}
+	if err := os.Chmod(filepath.Join(dir, "bin", "skill-mcp.cjs"), 0o755); err != nil {
+		return err
+	}
+	return r.npmPack(dir)
 }
 
 // packNPMPlatform packs the programs and the bundled skills of one platform.
