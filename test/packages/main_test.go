@@ -22,6 +22,7 @@ func run(m *testing.M) int {
 	if dist = os.Getenv("SKILL_MCP_RELEASE"); dist != "" {
 		return m.Run()
 	}
+	os.Setenv("SOURCE_DATE_EPOCH", "1767225600") // one time for all releases, whatever is committed meanwhile
 	dir, err := os.MkdirTemp("", "skill-mcp-packages-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
