@@ -117,11 +117,11 @@ func (i *initProcess) serve() {
 	unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0)
 	_, _, errno := unix.RawSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&i.caps)), uintptr(unsafe.Pointer(&i.none)), 0)
 	uid, _, _ := unix.RawSyscall(unix.SYS_GETUID, 0, 0, 0)
+	unix.RawSyscall(unix.SYS_WRITE, order.StatusFD, uintptr(unsafe.Pointer(&i.note)), 1) // also when it gives up: it has to be reaped
 	if errno != 0 || (i.change && uid != i.uid) {
 		exit(1) // the answer does not come, and the child gives the layer up
 	}
 	unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0, 0)
-	unix.RawSyscall(unix.SYS_WRITE, order.StatusFD, uintptr(unsafe.Pointer(&i.note)), 1)
 	if orphaned(&i.poll, &i.zero) {
 		exit(1)
 	}

@@ -39,6 +39,7 @@ func TestAnInitThatEndsIsNoticed(t *testing.T) {
 	if took := time.Since(begin); took > startTime/2 {
 		t.Errorf("it took %v to notice", took)
 	}
+	nothingLeft(t, h)
 }
 
 // TestARunWithoutHandlesEnds takes every descriptor between the word to the
@@ -48,7 +49,7 @@ func TestARunWithoutHandlesEnds(t *testing.T) {
 	h := newHost(t, testPolicy())
 	s := probeSpec(t, testPolicy())
 	s.Args = []string{"pid"}
-	r, err := h.birth(s, map[report.Layer]lack{}, false, false)
+	r, err := h.birth(s, h.lacks, false, false)
 	if err != nil {
 		t.Fatal(err)
 	}
