@@ -8,6 +8,9 @@ VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo d
 LDFLAGS    := -s -w -buildid= -X skill-mcp/internal/config.Version=$(VERSION)
 BUILD      := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 BINARIES   := skill-mcp skill-exec skill-egress
+# Nothing is stamped from git, which refuses a checkout that another user owns,
+# as containers mount them: VERSION says what is built.
+export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS 2>/dev/null) -buildvcs=false)
 FUZZTIME   ?= 30s
 ROUNDS     ?= 60
 SKILLS     ?=
@@ -18,7 +21,8 @@ CASES      ?= $(wildcard ../shared/cases)
 all: build
 
 build:
-	@mkdir -p bin
+	@command -v $(GO) >/dev/null || { echo "build: there is no $(GO) on the PATH: install Go 1.26, or name the program with GO=PROGRAM" >&2; exit 1; }
+	@mkdir -p bin 2>/dev/null; test -w bin || { echo "build: $(CURDIR)/bin cannot be written by this user: build in a checkout of your own" >&2; exit 1; }
 	@for b in $(BINARIES); do $(BUILD) -o bin/$$b ./cmd/$$b || exit 1; done
 
 # A real MCP exchange with the built binaries: list, load, read, preview, confirm, run.

@@ -123,7 +123,7 @@ func (r reader) droppedValues(v *strictjson.Value, path string) []string {
 	if len(names) == 0 {
 		return nil
 	}
-	r.warn("values-dropped", path, "values are not kept; %d names are kept as required secrets", len(names))
+	r.warn("values-dropped", path, "values are not kept; names kept as required secrets: %d", len(names))
 	return names
 }
 

@@ -76,12 +76,12 @@ func (l *layout) divideOthers(entries []archive.Entry) (nested []int, skipped []
 	}
 	for n, top := range slices.Sorted(maps.Keys(files)) {
 		if n == mostSkipped {
-			skipped = append(skipped, Skipped{"…", fmt.Sprintf("%d more files and folders belong to no skill", len(files)-n)})
+			skipped = append(skipped, Skipped{"…", fmt.Sprintf("files and folders that belong to no skill, not listed: %d", len(files)-n)})
 			break
 		}
 		reason := "belongs to no skill (no SKILL.md in its folder or at most two folders down from the root)"
 		if strings.HasSuffix(top, "/") {
-			reason = fmt.Sprintf("%d files in it belong to no skill (no SKILL.md at most two folders down)", files[top])
+			reason = fmt.Sprintf("files in it that belong to no skill (no SKILL.md at most two folders down): %d", files[top])
 		}
 		skipped = append(skipped, Skipped{archive.Shown(top), reason})
 	}

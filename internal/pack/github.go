@@ -154,7 +154,7 @@ func rateHint(h http.Header, hasToken bool) string {
 	if seconds, err := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64); err == nil {
 		hint = "wait until " + time.Unix(seconds, 0).UTC().Format(time.RFC3339)
 	} else if seconds, err := strconv.Atoi(h.Get("Retry-After")); err == nil {
-		hint = fmt.Sprintf("wait %d seconds", seconds)
+		hint = fmt.Sprintf("wait %d s", seconds)
 	}
 	if !hasToken {
 		hint += ", or set GITHUB_TOKEN for a larger allowance"

@@ -284,7 +284,7 @@ func TestGitHubAnswers(t *testing.T) {
 		says   string
 	}{
 		{"rate limit", 403, map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1767323045"}, "github.rate-limited", "wait until 2026-01-02T03:04:05Z"},
-		{"secondary rate limit", 429, map[string]string{"Retry-After": "60"}, "github.rate-limited", "wait 60 seconds"},
+		{"secondary rate limit", 429, map[string]string{"Retry-After": "60"}, "github.rate-limited", "wait 60 s"},
 		{"nothing there", 404, nil, "github.not-found", "GITHUB_TOKEN"},
 		{"a bad token", 401, nil, "github.unauthorised", "GITHUB_TOKEN"},
 		{"an error", 500, nil, "github.answer", "500"},

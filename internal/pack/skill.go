@@ -69,7 +69,7 @@ func gather(tree archive.Tree, l *layout, root string) *skill {
 	s.sort()
 	s.checkBudgets(total)
 	if more := len(s.faults) - mostFaults; more > 0 {
-		s.faults = append(s.faults[:mostFaults:mostFaults], errorf(CodeFileUnusable, "%d more faults of this kind", more))
+		s.faults = append(s.faults[:mostFaults:mostFaults], errorf(CodeFileUnusable, "more faults of this kind, not listed: %d", more))
 	}
 	s.noteDotfiles(entries, l, root)
 	return s

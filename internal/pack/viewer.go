@@ -45,7 +45,7 @@ func (v *viewer) candidate(ctx context.Context, p *part, root string) (*Candidat
 		v.describe(c, s)
 	}
 	if len(s.dotfiles) > 0 {
-		c.Diagnostics = append(c.Diagnostics, warnf(CodeDotfiles, "%d names that begin with a dot are left out: %s", len(s.dotfiles), shownList(s.dotfiles)))
+		c.Diagnostics = append(c.Diagnostics, warnf(CodeDotfiles, "names that begin with a dot are left out (%d): %s", len(s.dotfiles), shownList(s.dotfiles)))
 	}
 	if !c.hasErrors() {
 		if err := v.read(ctx, c, s); err != nil {
@@ -202,7 +202,7 @@ func (v *viewer) read(ctx context.Context, c *Candidate, s *skill) error {
 	c.ContentHash = total.sum()
 	c.add(firstFew(hidden)...)
 	if len(c.Scripts) > 0 {
-		c.add(warnf(CodeScripts, "carries %d scripts or programs; importing runs none of them and grants nothing: %s", len(c.Scripts), shownList(c.Scripts)))
+		c.add(warnf(CodeScripts, "carries scripts or programs (%d), importing runs none and grants nothing: %s", len(c.Scripts), shownList(c.Scripts)))
 	}
 	return v.relate(ctx, c, records)
 }
@@ -219,7 +219,7 @@ func firstFew(all []Diagnostic) []Diagnostic {
 	if len(all) <= few {
 		return all
 	}
-	return append(all[:few:few], warnf(CodeHiddenText, "%d more files hold hidden text", len(all)-few))
+	return append(all[:few:few], warnf(CodeHiddenText, "more files with hidden text: %d", len(all)-few))
 }
 
 func shownList(names []string) string {

@@ -102,12 +102,12 @@ func hiddenText(name string, text []byte) []Diagnostic {
 	}
 	var out []Diagnostic
 	if count > 0 {
-		d := warnf(CodeHiddenText, "holds %d invisible characters (%s)", count, found)
+		d := warnf(CodeHiddenText, "holds invisible characters: %d (%s)", count, found)
 		d.Path = archive.Shown(name)
 		out = append(out, d)
 	}
 	if n, first := comments(name, text); n > 0 {
-		d := warnf(CodeHiddenText, "holds %d comments that are not shown when it is rendered, the first: %s", n, archive.Shown(first))
+		d := warnf(CodeHiddenText, "holds text in comments, not shown when it is rendered (%d), the first: %s", n, archive.Shown(first))
 		d.Path = archive.Shown(name)
 		out = append(out, d)
 	}

@@ -7,6 +7,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -58,8 +59,15 @@ func show(server, skills string, args []string) error {
 	if err != nil || skill == "" {
 		return err
 	}
-	if err := read(c, skill); err != nil || script == "" {
+	if err := read(c, skill); err != nil {
 		return err
+	}
+	if script == "" && skills != "" {
+		heading("no script of these skills can run here, so none is previewed")
+		return nil
+	}
+	if script == "" {
+		return errors.New("no skill has a script that can run here: skill_list above says why; the bundled one needs node 18 or later on the PATH")
 	}
 	return run(c, skill, script, args)
 }
@@ -87,6 +95,7 @@ func list(c *mcpclient.Client) (skill, script string, err error) {
 			Description string
 			Files       int
 			Scripts     []struct{ Script, Interpreter string }
+			Unavailable []struct{ Script, Reason string } `json:"unavailableScripts"`
 		}
 		Problems []struct{ Path, Reason, Detail string }
 	}
@@ -101,6 +110,11 @@ func list(c *mcpclient.Client) (skill, script string, err error) {
 			if len(s.Scripts) > 0 {
 				script = s.Scripts[0].Script
 			}
+		}
+	}
+	for _, s := range l.Skills {
+		for _, u := range s.Unavailable {
+			fmt.Printf("  %s of %s cannot run here: %s\n", u.Script, s.Name, short(u.Reason, 200))
 		}
 	}
 	for _, p := range l.Problems {
