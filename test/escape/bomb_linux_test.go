@@ -107,7 +107,7 @@ func TestBombsEndInTimeNamedAndWithoutATrace(t *testing.T) {
 				}
 				limit := time.Duration(scripts[b.script]*float64(time.Second)) + slack
 				if r.Elapsed > limit {
-					t.Errorf("took %v, more than %v", r.Elapsed, limit)
+					t.Errorf("took %v, more than %v: %s, %d ms of it the run's, evidence %+v, stdout %.200q", r.Elapsed, limit, r.Verdict, r.Evidence.WallMs, r.Evidence, r.Stdout)
 				}
 				if b.check != nil {
 					b.check(t, r)
