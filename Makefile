@@ -67,7 +67,7 @@ package:
 release: tools
 	$(GO) run ./packaging/release -out dist
 
-test: tools build lint vulns cross cases unit chaos
+test: tools build lint vulns cross cases unit package chaos
 
 # Each fuzz target for FUZZTIME; their corpus runs in `make test`.
 fuzz:
