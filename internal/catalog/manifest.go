@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -35,6 +36,7 @@ func (w *walk) run(ctx context.Context) (over string, err error) {
 		if err := ctx.Err(); err != nil {
 			return "", err
 		}
+		runtime.Gosched() // a client may wait, and the calls below do not let it in
 		entries, whole, err := w.tree.list(queue[0], w.identify)
 		if err != nil {
 			w.tell(UnreadablePath, queue[0])

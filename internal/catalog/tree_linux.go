@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path"
+	"runtime"
 	"strings"
 	"unsafe"
 
@@ -131,6 +132,7 @@ func (t *tree) sizes(files []File) {
 		dirs[dir] = append(dirs[dir], i)
 	}
 	for dir, all := range dirs {
+		runtime.Gosched() // as in the walk
 		fd, err := t.openBeneath(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NOFOLLOW)
 		if err != nil {
 			continue

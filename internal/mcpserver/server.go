@@ -50,6 +50,7 @@ type Server struct {
 	deps    Deps
 	current atomic.Pointer[view]
 	read    chan struct{} // closed when the first view is in force
+	grace   time.Time     // until when a message waits for that
 	running chan struct{} // holds one token while a script runs
 	full    *server.MCPServer
 	bare    *server.MCPServer // as full, without prompts and resources
@@ -65,14 +66,14 @@ func New(d Deps) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the server: %w", err)
 	}
-	s := &Server{deps: d, running: make(chan struct{}, 1), read: make(chan struct{})}
+	s := &Server{deps: d, running: make(chan struct{}, 1), read: make(chan struct{}), grace: time.Now().Add(scanGrace)}
 	if d.View.Catalog != nil {
 		s.first(newView(d.View))
 	}
 	s.full, s.bare = s.core(true), s.core(false)
 	s.rpc = rpc.New(rpc.Config{
 		Handler: s, Tools: s.tool, Methods: s.methods(), Mode: mode, Identity: mcp.Implementation{Name: Name, Version: d.Front.Version},
-		Arguments: argumentNames(), Initialized: d.Runner.Begin, Lists: s.lists, ElicitWait: d.Gate.Settings().Wait, Log: d.Log,
+		Arguments: argumentNames(), Initialized: func() { time.AfterFunc(beginAfter, d.Runner.Begin) }, Lists: s.lists, ElicitWait: d.Gate.Settings().Wait, Log: d.Log,
 	})
 	rpc.RecordErrors(s.full)
 	rpc.RecordErrors(s.bare)
@@ -132,10 +133,15 @@ func (s *Server) HandleMessage(ctx context.Context, message json.RawMessage) mcp
 	return s.bare.HandleMessage(ctx, message)
 }
 
-// scanGrace is how long a client's first message waits for the first scan. An
+// beginAfter is how long the helper rests once a client has its first answer:
+// the client's next questions are lists that do not need it, and come at once.
+// A call that needs it begins by itself.
+const beginAfter = 50 * time.Millisecond
+
+// scanGrace is how long after the start a message waits for the first scan. An
 // empty folder is read in well under a millisecond; one that takes longer has
 // skills, or will be found to have none when it is listed.
-const scanGrace = 5 * time.Millisecond
+const scanGrace = 2 * time.Millisecond
 
 // whole says whether prompts and resources are advertised.
 func (s *Server) whole() bool {
@@ -145,7 +151,12 @@ func (s *Server) whole() bool {
 	select {
 	case <-s.read:
 		return len(s.now().Catalog.Skills) > 0
-	case <-time.After(scanGrace):
+	default:
+	}
+	select {
+	case <-s.read:
+		return len(s.now().Catalog.Skills) > 0
+	case <-time.After(time.Until(s.grace)):
 		return true
 	}
 }

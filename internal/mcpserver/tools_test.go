@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -98,6 +99,9 @@ func TestTheHelperBeginsWhenTheClientHasItsFirstAnswer(t *testing.T) {
 		t.Errorf("begun %d times before the client had its answer", n)
 	}
 	c.receive(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	for end := time.Now().Add(10 * time.Second); b.wall.asked.Load() == 0 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond) // a timer is what is waited for
+	}
 	if n := b.wall.asked.Load(); n != 1 {
 		t.Errorf("begun %d times, want 1", n)
 	}
