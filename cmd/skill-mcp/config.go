@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"skill-mcp/internal/confirm"
 	"skill-mcp/internal/grant"
 	"skill-mcp/internal/launch"
 )
@@ -95,6 +96,14 @@ func settings(look grant.Lookup) ([]setting, []string, error) {
 	if f.ProxySet {
 		proxy = "set (not shown)" // its address may hold a password
 	}
+	gate, warnings := confirm.ReadSettings(f.Confirm)
+	prompts, lasts := "on", fmt.Sprintf("%.0f s", gate.TTL.Seconds())
+	if !gate.Prompts {
+		prompts = "off"
+	}
+	if gate.TTL == 0 {
+		lasts = "unusable: no approval by token"
+	}
 	return []setting{
 		{"mode", mode, origin("MCP_SKILLS_PATH", "MCP_HOST_METER_FILE", "MCP_DATA_DIR", "MCP_BLOB_BASE_URL")},
 		{"roots", strings.Join(f.Roots, string(os.PathListSeparator)), string(f.RootsFrom)},
@@ -108,11 +117,11 @@ func settings(look grant.Lookup) ([]setting, []string, error) {
 		{"watch", fmt.Sprint(f.Watch), origin("MCP_SKILL_WATCH")},
 		{"audit file", orDefault(f.AuditPath, "none"), origin("MCP_SKILL_AUDIT")},
 		{"data folder", orDefault(f.DataDir, "none"), origin("MCP_DATA_DIR")},
-		{"confirmation mode", orDefault(f.Confirm.Mode, "ask-user"), origin("MCP_CONFIRM_MODE")},
-		{"confirmation prompts", orDefault(f.Confirm.Elicitation, "on"), origin("MCP_CONFIRM_ELICITATION")},
-		{"approval lasts", orDefault(f.Confirm.TTL, "600") + " s", origin("MCP_CONFIRM_TTL_SECONDS")},
-		{"prompt waits", orDefault(f.Confirm.Wait, "120") + " s", origin("MCP_CONFIRM_WAIT_SECONDS")},
+		{"confirmation mode", string(gate.Mode), origin("MCP_CONFIRM_MODE")},
+		{"confirmation prompts", prompts, origin("MCP_CONFIRM_ELICITATION")},
+		{"approval lasts", lasts, origin("MCP_CONFIRM_TTL_SECONDS")},
+		{"prompt waits", fmt.Sprintf("%.0f s", gate.Wait.Seconds()), origin("MCP_CONFIRM_WAIT_SECONDS")},
 		{"approval key", key, origin("MCP_CONFIRM_SECRET", "MCP_HOST_CONFIRM_SECRET")},
 		{"run unscrubbed", fmt.Sprint(f.AllowUnscrubbed), origin("MCP_SKILL_ALLOW_UNSCRUBBED")},
-	}, f.Warnings, nil
+	}, append(f.Warnings, warnings...), nil
 }

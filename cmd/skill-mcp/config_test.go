@@ -45,6 +45,28 @@ func TestConfigNamesTheOriginOfEveryVariable(t *testing.T) {
 	}
 }
 
+// TestConfigShowsWhatIsUsed: a value that the gate cannot use is named, and
+// the row says what holds in its place.
+func TestConfigShowsWhatIsUsed(t *testing.T) {
+	for _, c := range []struct{ name, value, row, used string }{
+		{"MCP_CONFIRM_TTL_SECONDS", "12345678901234567890", "approval lasts", "999999999 s"},
+		{"MCP_CONFIRM_TTL_SECONDS", "0", "approval lasts", "unusable: no approval by token"},
+		{"MCP_CONFIRM_WAIT_SECONDS", "3601", "prompt waits", "120 s"},
+		{"MCP_CONFIRM_MODE", "yes", "confirmation mode", "refuse"},
+		{"MCP_CONFIRM_ELICITATION", "nope", "confirmation prompts", "on"},
+	} {
+		rows, warnings, err := settings(func(n string) (string, bool) { return c.value, n == c.name })
+		if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], c.name) {
+			t.Errorf("%s=%s: %q, %v", c.name, c.value, warnings, err)
+		}
+		for _, r := range rows {
+			if r.Name == c.row && (r.Value != c.used || r.Origin != c.name) {
+				t.Errorf("%s=%s: %+v", c.name, c.value, r)
+			}
+		}
+	}
+}
+
 // TestConfigShowsNoSecret, in either form: not the key of approvals, not the
 // password of a proxy.
 func TestConfigShowsNoSecret(t *testing.T) {

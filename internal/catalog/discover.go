@@ -162,8 +162,8 @@ func (d *discovery) parent(r *rootScan, dir string) error {
 	for _, e := range entries {
 		switch {
 		case strings.HasPrefix(e.name, "."):
-			if e.kind == dirEntry && holdsSkills(filepath.Join(dir, e.name)) {
-				r.aside.add(filepath.Join(dir, e.name), HiddenDirectory, "%s holds skills, but a directory whose name begins with \".\" is not scanned", quotePath(e.name))
+			if e.kind == dirEntry {
+				r.hidden(dir, e.name)
 			}
 		case e.kind == dirEntry || e.kind == linkEntry:
 			d.entry(r, dir, e)

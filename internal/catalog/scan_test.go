@@ -15,6 +15,10 @@ func TestScan(t *testing.T) {
 	for i := range 25 {
 		many[fmt.Sprintf("a/l%02d", i)] = "->/etc"
 	}
+	large := map[string]string{}
+	for i := range maxSearched {
+		large[fmt.Sprintf(".large/%d/x", i)] = ""
+	}
 	escapes := []string{}
 	for i := range 20 {
 		escapes = append(escapes, fmt.Sprintf("symlink-escape a/l%02d", i))
@@ -47,8 +51,14 @@ func TestScan(t *testing.T) {
 		{"a SKILL.md of the root that leads outside", map[string]string{"root/SKILL.md": "->../real.md", "real.md": good("root")},
 			[]string{"root"}, nil, []string{"symlink-escape root"}},
 		{"hidden directories with skills in every layout", map[string]string{".a/SKILL.md": good("a"), ".b/x/SKILL.md": good("x"),
-			".c/skills/x/SKILL.md": good("x"), ".d/x/y/SKILL.md": good("y"), "skills/.e/SKILL.md": good("e"), ".f": "->.a"},
-			[]string{""}, nil, []string{"hidden-directory .a", "hidden-directory .b", "hidden-directory .c", "hidden-directory skills/.e"}},
+			".c/skills/x/SKILL.md": good("x"), ".d/x/y/SKILL.md": good("y"), "skills/.e/SKILL.md": good("e"), ".f": "->.a",
+			".g/x/skill.md": good("g"), ".h/.i/SKILL.md": good("i"), ".j/SKILL.md/x": "", ".k/x": "->../a"},
+			[]string{""}, nil, []string{"hidden-directory .a", "hidden-directory .b", "hidden-directory .c", "hidden-directory .d", "hidden-directory .h",
+				"hidden-directory skills/.e"}},
+		{"a hidden directory too large to search", large, []string{""}, nil, []string{"hidden-directory .large"}},
+		{"hidden directories of a root that is a skill", map[string]string{"r/SKILL.md": good("r"), "r/.a/x/SKILL.md": good("x"), "r/.b/SKILL.md": good("b"),
+			"r/skills/.c/deep/er/SKILL.md": good("er"), "r/.d/x": "", "r/x/.e/SKILL.md": good("e")},
+			[]string{"r"}, []string{"r"}, []string{"hidden-directory r/.a", "hidden-directory r/.b", "hidden-directory r/skills/.c"}},
 		{"skills within a root that is a skill", map[string]string{"r/SKILL.md": good("r"), "r/x/SKILL.md": good("x"), "r/skills/y/SKILL.md": good("y"), "r/z/z/SKILL.md": good("z")},
 			[]string{"r"}, []string{"r"}, []string{"nested-skill r/x", "nested-skill r/skills/y"}},
 		{"links inside a bundle", map[string]string{"a/SKILL.md": good("a"), "a/in": "->SKILL.md", "a/abs": "->{dir}/a/SKILL.md", "a/loop": "->loop", "a/dead": "->nothing",

@@ -107,10 +107,10 @@ type Input struct {
 // needs a file. It never fails: what cannot be used becomes a warning.
 func Read(in Input) Front {
 	f := Front{Version: in.Version, Grants: grant.From(in.Look), Hosted: grant.Hosted(in.Look)}
-	f.Roots, f.RootsFrom = roots(in)
+	f.Roots, f.RootsFrom = roots(in, &f.Warnings)
 	f.MaxSkills = maxSkills(in.Look, f.Hosted, &f.Warnings)
 	f.Protocol = protocol(in.Look, &f.Warnings)
-	f.Watch = value(in.Look, "MCP_SKILL_WATCH") == "1"
+	f.Watch = watch(in.Look, &f.Warnings)
 	f.AllowUnscrubbed = value(in.Look, "MCP_SKILL_ALLOW_UNSCRUBBED") == "1"
 	f.Disabled = list(value(in.Look, "MCP_SKILL_DISABLE"))
 	if a := value(in.Look, "MCP_SKILL_AUDIT"); a != "" {
@@ -133,7 +133,9 @@ func value(look grant.Lookup, name string) string {
 }
 
 // roots applies the precedence MCP_SKILLS_PATH, SKILLS_DIR, own skills folder.
-func roots(in Input) ([]string, RootsSource) {
+// A variable of separators only is set, and thus a hosted marker, but names no
+// folder: the next source is used, and a warning says so.
+func roots(in Input, warn *[]string) ([]string, RootsSource) {
 	for _, s := range []RootsSource{RootsSkillsPath, RootsSkillsDir} {
 		v, ok := grant.Read(in.Look, string(s))
 		if !ok {
@@ -142,6 +144,7 @@ func roots(in Input) ([]string, RootsSource) {
 		if out := absolute(strings.Split(v, string(os.PathListSeparator)), in.Dir); len(out) > 0 {
 			return out, s
 		}
+		*warn = append(*warn, fmt.Sprintf("%s %q names no folder; the next source of folders is used", s, v))
 	}
 	return []string{defaultRoot(in.Executable)}, RootsDefault
 }
@@ -212,6 +215,15 @@ func protocol(look grant.Lookup, warn *[]string) string {
 		*warn = append(*warn, fmt.Sprintf("MCP_PROTOCOL %q is ignored: not auto, legacy or 2026-07-28; auto is used", v))
 		return "auto"
 	}
+}
+
+// watch reads MCP_SKILL_WATCH: 1 is on, and what is not off either is named.
+func watch(look grant.Lookup, warn *[]string) bool {
+	v := value(look, "MCP_SKILL_WATCH")
+	if v != "" && v != "0" && v != "1" {
+		*warn = append(*warn, fmt.Sprintf("MCP_SKILL_WATCH %q is ignored: only 1 turns it on", v))
+	}
+	return v == "1"
 }
 
 // list splits a comma-separated variable.

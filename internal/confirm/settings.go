@@ -32,8 +32,8 @@ type Settings struct {
 
 const (
 	defaultTTL = 600 * time.Second
-	// maxTTLDigits keeps the expiry inside the range of a date: 31 years.
-	maxTTLDigits = 9
+	// maxTTL keeps the expiry inside the range of a date: 31 years.
+	maxTTL = 999_999_999 * time.Second
 	// defaultWait: official clients give up on a call after 60 to 300 seconds;
 	// an answer that nobody will read must not hold the call for ever.
 	defaultWait = 120 * time.Second
@@ -76,6 +76,9 @@ func ReadSettings(c config.Confirm) (s Settings, warnings []string) {
 	if c.TTL != "" {
 		if s.TTL, ok = seconds(c.TTL); !ok {
 			warn("%s=%q is not a whole number of seconds above 0: confirmation by token is unavailable", varTTL, c.TTL)
+		} else if s.TTL > maxTTL {
+			s.TTL = maxTTL
+			warn("%s=%q is longer than an approval can last: %d is used", varTTL, c.TTL, int(maxTTL.Seconds()))
 		}
 	}
 	if c.Wait != "" {
@@ -87,17 +90,15 @@ func ReadSettings(c config.Confirm) (s Settings, warnings []string) {
 	return s, warnings
 }
 
-// seconds reads a positive decimal number of seconds.
+// seconds reads a positive decimal number of seconds. One that is longer than
+// maxTTL, however long, is given as a second more than that.
 func seconds(text string) (time.Duration, bool) {
 	if !positive().MatchString(text) {
 		return 0, false
 	}
-	if len(text) > maxTTLDigits {
-		text = strings.Repeat("9", maxTTLDigits)
-	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, false
+	if most := int64(maxTTL / time.Second); err != nil || n > most {
+		n = most + 1
 	}
 	return time.Duration(n) * time.Second, true
 }

@@ -41,9 +41,10 @@ func (a access) check(r *http.Request) *refusal {
 	if a.token == nil {
 		return nil
 	}
-	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	sum := sha256.Sum256([]byte(strings.TrimSpace(given)))
-	if !ok || subtle.ConstantTimeCompare(sum[:], a.token) != 1 {
+	// The name of a scheme is the same in any case (RFC 9110, 11.1).
+	if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(sum[:], a.token) != 1 {
 		return &refusal{http.StatusUnauthorized, "a bearer token is needed: the one in the file the server was started with"}
 	}
 	return nil

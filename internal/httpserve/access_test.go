@@ -113,7 +113,7 @@ func TestTokenIsNeeded(t *testing.T) {
 	token := "0123456789abcdef-token"
 	st := open(t, Options{Token: token})
 	for given, status := range map[string]int{
-		"": 401, "Bearer": 401, "Bearer ": 401, "Bearer wrong": 401, "Basic " + token: 401, token: 401, "Bearer " + token + "x": 401, "Bearer " + token: 200,
+		"": 401, "Bearer": 401, "Bearer ": 401, "Bearer wrong": 401, "Basic " + token: 401, token: 401, "Bearer " + token + "x": 401, "Bearer " + token: 200, "bearer " + token: 200, "Bearer  " + token: 200,
 	} {
 		resp := st.do("POST", initialize, headers{"Authorization": given})
 		if resp.StatusCode != status || (status == 401) != (resp.Header.Get("WWW-Authenticate") == "Bearer") {

@@ -78,12 +78,15 @@ func (s *Server) ask(p *planned) (confirm.Approval, *mcp.CallToolResult, error) 
 // answered judges what the person said. Only accept with the box ticked is a
 // yes; everything else, errors and unknown actions included, is a no.
 func (s *Server) answered(rawState string, answer *mcp.ElicitationResult, p *planned) (confirm.Approval, *mcp.CallToolResult, error) {
+	yes := answer != nil && answer.Action == mcp.ElicitationResponseActionAccept && confirm.Confirmed(answer.Content)
+	if rawState == "" && !yes {
+		return s.declined(p)
+	}
 	if rawState == "" {
 		return confirm.Approval{}, failure("requestState was not round-tripped: an answer to a prompt counts only with the state that came with it",
 			"send the call again without inputResponses to get a fresh prompt"), nil
 	}
 	a, err := s.deps.Gate.CheckState(rawState, p.call)
-	yes := answer != nil && answer.Action == mcp.ElicitationResponseActionAccept && confirm.Confirmed(answer.Content)
 	if _, rejected := confirm.Rejected(err); err != nil && !rejected {
 		return confirm.Approval{}, nil, err
 	}
@@ -102,6 +105,11 @@ func (s *Server) answered(rawState string, answer *mcp.ElicitationResult, p *pla
 			}
 		}
 	}
+	return s.declined(p)
+}
+
+// declined answers that the person said no. It is no error.
+func (s *Server) declined(p *planned) (confirm.Approval, *mcp.CallToolResult, error) {
 	s.note(p, audit.Entry{Event: audit.Refusal, Reason: "declined"})
 	reply, err := confirm.Declined(p.call.Action)
 	return confirm.Approval{}, gateResult(reply), err

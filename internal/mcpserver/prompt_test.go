@@ -165,6 +165,13 @@ func TestRunByPromptNewEra(t *testing.T) {
 	if r := c.tool(toolRun, runB, `,"inputResponses":{"confirmation":`+yes+`}`); !r.IsError || !strings.Contains(r.text(), "requestState was not round-tripped") {
 		t.Fatal(r.text())
 	}
+	// A no needs no state: it is no error, and nothing runs.
+	for _, answer := range []string{no, `{"action":"cancel"}`, `{"action":"accept","content":{"confirmed":false}}`} {
+		r := c.tool(toolRun, runB, `,"inputResponses":{"confirmation":`+answer+`}`)
+		if r.IsError || r.object(t)["cancelled"] != true || len(b.wall.ran()) != 1 {
+			t.Fatal(r.text())
+		}
+	}
 	// An acceptance is not honoured where prompts are off.
 	off := newBench(t, func(s *setup, _ *shelf, _ *wall) { s.settings.Prompts = false })
 	r := off.stateless(t, `{"elicitation":{}}`).tool(toolRun, runB, `,"inputResponses":{"confirmation":`+yes+`},"requestState":"`+first.RequestState+`"`)
