@@ -4,7 +4,6 @@ go 1.26.0
 
 require (
 	github.com/containerd/cgroups/v3 v3.1.3
-	github.com/elastic/go-seccomp-bpf v1.6.0
 	github.com/fsnotify/fsnotify v1.10.1
 	github.com/gofrs/flock v0.13.2
 	github.com/google/go-cmp v0.7.0

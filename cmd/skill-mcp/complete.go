@@ -35,6 +35,7 @@ func completeWords(root *cobra.Command) {
 			c.ValidArgsFunction = words
 		}
 	}
+	completeStored(root)
 	completeFlags(root)
 }
 

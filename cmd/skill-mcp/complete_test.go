@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -58,6 +59,43 @@ func TestWordsOfShells(t *testing.T) {
 	for text, want := range map[string]int{"pdf": 1, "a b": 1, "a\tb": 0, "a\nb": 0, "a\x1b[2Jb": 0, "\u202eabc": 0} {
 		if got := word(text, "says\tthis\nand that"); len(got) != want || (want == 1 && strings.Count(got[0], "\t") != 1) {
 			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
+// TestStoredNamesComplete: connectors and specialists by their names in the
+// store, which a completion does not make.
+func TestStoredNamesComplete(t *testing.T) {
+	b := newPackageBench(t)
+	complete := func(store, line string) string {
+		words := strings.Split(line, " ")
+		last := len(words) - 1
+		words = append(append([]string{"__complete", words[0], words[1], "--store", filepath.Join(b.dir, store)}, words[2:last]...), words[last])
+		out, _ := command(t, newRootCommand(), words...)
+		out, _, _ = strings.Cut(out, "Completion ended")
+		return strings.Join(strings.Fields(out), " ")
+	}
+	complete("not-there", "connector export ")
+	if _, err := os.Stat(filepath.Join(b.dir, "not-there")); err == nil {
+		t.Error("a completion made a store")
+	}
+	b.want(exitOK, "connector", "import", b.write("docs.json", goodConnector))
+	b.want(exitOK, "specialist", "preview", b.specialistPackage("1.0.0", "one"))
+	b.want(exitOK, "specialist", "install", b.token())
+	for line, want := range map[string]string{
+		"connector export ":                          "docs :4",
+		"connector export-mcp d":                     "docs :4",
+		"connector export x":                         ":4",
+		"connector export docs ":                     ":4",
+		"specialist export ":                         "rev :4",
+		"specialist delete r":                        "rev :4",
+		"specialist delete rev --revision 1 --with ": "lint :4",
+		"specialist export rev --include l":          "lint :4",
+		"specialist export --include ":               ":4",
+		"specialist export none --include ":          ":4",
+	} {
+		if got := complete("store", line); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// serverSchema compiles the schema in testdata.
-func serverSchema(t *testing.T) *jsonschema.Schema {
+// compiled compiles a schema in testdata.
+func compiled(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
-	source, err := os.ReadFile("testdata/server.schema.json")
+	source, err := os.ReadFile("testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,40 +25,60 @@ func serverSchema(t *testing.T) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("server.schema.json", doc); err != nil {
+	c.AssertFormat()
+	if err := c.AddResource(name, doc); err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.Compile("server.schema.json")
+	s, err := c.Compile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
+// TestServerJSONFitsItsSchema: the published one, and a stricter one of ours
+// that lets no misspelt key pass.
 func TestServerJSONFitsItsSchema(t *testing.T) {
-	schema := serverSchema(t)
+	published, strict := compiled(t, "server-schema-2025-12-11.json"), compiled(t, "server-strict.json")
 	good := text(t, "server.json")
-	check := func(s string) error {
+	check := func(schema *jsonschema.Schema, s string) error {
 		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(s))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return schema.Validate(doc)
 	}
-	if err := check(good); err != nil {
-		t.Fatal(err)
+	for name, schema := range map[string]*jsonschema.Schema{"published": published, "strict": strict} {
+		if err := check(schema, good); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
-	for name, bad := range map[string]string{
-		"a name without a slash":   strings.Replace(good, "io.github.chrischall/skill-mcp", "skill-mcp", 1),
-		"a version that is a word": strings.Replace(good, `"version": "0.1.0"`, `"version": "latest"`, 1),
-		"a misspelt key":           strings.Replace(good, `"title"`, `"titel"`, 1),
-		"a long description":       strings.Replace(good, "Serves Agent", strings.Repeat("Serves Agent ", 10), 1),
-		"an unknown transport":     strings.Replace(good, `"stdio"`, `"pipe"`, 1),
+	var named struct {
+		ID string `json:"$id"`
+	}
+	source, err := os.ReadFile("testdata/server-schema-2025-12-11.json")
+	if err != nil || json.Unmarshal(source, &named) != nil || !strings.Contains(good, `"$schema": "`+named.ID+`"`) {
+		t.Errorf("server.json names another schema than %s, %v", named.ID, err)
+	}
+	for _, c := range []struct {
+		name, old, new string
+		schema         *jsonschema.Schema
+	}{
+		{"a name without a slash", "io.github.chrischall/skill-mcp", "skill-mcp", published},
+		{"a package without a transport", `"transport": { "type": "stdio" },`, "", published},
+		{"a long description", "Serves Agent", strings.Repeat("Serves Agent ", 10), published},
+		{"a transport without its address", `"stdio"`, `"sse"`, published},
+		{"an unknown transport", `"stdio"`, `"pipe"`, published},
+		{"an unknown format", `"filepath"`, `"folder"`, published},
+		{"a version that is a word", `"version": "0.1.0"`, `"version": "latest"`, strict},
+		{"a misspelt key", `"title"`, `"titel"`, strict},
+		{"a misspelt key of a package", `"identifier"`, `"identifer"`, published},
 	} {
+		bad := strings.Replace(good, c.old, c.new, 1)
 		if bad == good {
-			t.Errorf("%s: the case changes nothing", name)
-		} else if check(bad) == nil {
-			t.Errorf("%s is accepted", name)
+			t.Errorf("%s: the case changes nothing", c.name)
+		} else if check(c.schema, bad) == nil {
+			t.Errorf("%s is accepted", c.name)
 		}
 	}
 	// The one variable that an installer asks for; everything else is the
