@@ -218,17 +218,21 @@ func (c *child) parentEnviron() error {
 }
 
 // report sends what was proved, with the run's /tmp so that the monitor can
-// see how full it was.
+// see how full it was, and its mount namespaces: whoever leaves one last waits
+// for the kernel to take it down, and that must be no process of the run.
 func (c *child) report() error {
-	var rights []byte
+	var fds []int
 	if c.tmp >= 0 {
-		rights = unix.UnixRights(c.tmp)
+		fds = append(fds, c.tmp)
 	}
-	if err := unix.Sendmsg(order.StatusFD, order.ProofsRecord(c.proofs), rights, nil, unix.MSG_NOSIGNAL); err != nil {
+	if c.host.apart {
+		fds = append(fds, c.host.host, c.host.own)
+	}
+	if err := unix.Sendmsg(order.StatusFD, order.ProofsRecord(c.proofs), unix.UnixRights(fds...), nil, unix.MSG_NOSIGNAL); err != nil {
 		return fmt.Errorf("send report: %w", err)
 	}
-	if c.tmp >= 0 {
-		unix.Close(c.tmp)
+	for _, fd := range fds {
+		unix.Close(fd)
 	}
 	return nil
 }

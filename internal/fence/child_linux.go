@@ -18,10 +18,14 @@ type child struct {
 	proofs []order.Proof
 	tmp    int // descriptor of the run's /tmp, -1 = none
 	proc   int // its /proc, not attached yet, -1 = none
-	root   int // the new root, on top of the host's until mounts
+	root   int // the root of the view
 	shown  map[order.ViewOp]bool
+	host   places
+	rules  int // the Landlock rule set, -1 = none yet
+	ruled  map[order.Rule]bool
 	files  []int
 	baits  [3]int
+	nice   uintptr // of the script, 0 = the server's
 }
 
 // Step is one entry of the ordered list.
@@ -50,7 +54,7 @@ func Run(list []Step) int {
 	if err != nil {
 		return tell(order.Failure{Stage: "order", Errno: order.ErrnoName(err), Text: err.Error()})
 	}
-	c := &child{Order: o, tmp: -1, proc: -1, baits: [3]int{-1, -1, -1}}
+	c := &child{Order: o, tmp: -1, proc: -1, rules: -1, ruled: map[order.Rule]bool{}, baits: [3]int{-1, -1, -1}}
 	for _, s := range list {
 		if s.layer != "" && !c.Has(s.layer) {
 			continue

@@ -8,6 +8,7 @@ import (
 
 	"skill-mcp/internal/order"
 	"skill-mcp/internal/report"
+	"skill-mcp/internal/sched"
 )
 
 // Step: execve
@@ -48,6 +49,8 @@ type launch struct {
 	probe       bool
 	inside      bool
 	monitor     uintptr
+	usual       *unix.SchedAttr
+	nice        uintptr
 	mask        uint64
 	note        [3]byte
 	poll        unix.PollFd
@@ -58,6 +61,7 @@ type launch struct {
 // monitor resolved.
 func (c *child) launch() (*launch, error) {
 	l := &launch{empty: new(byte), probe: c.ProbeOnly, inside: c.Has(report.NSPid), monitor: uintptr(c.Monitor), poll: unix.PollFd{Fd: order.StatusFD}}
+	l.usual, l.nice = sched.Usual(), c.nice
 	if c.ProbeOnly {
 		return l, nil
 	}
@@ -128,8 +132,17 @@ func (l *launch) start() {
 		exit(0)
 	}
 	unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&l.mask)), 0, 8, 0, 0)
-	_, _, errno := unix.RawSyscall6(unix.SYS_EXECVEAT, l.fd, uintptr(unsafe.Pointer(l.empty)),
-		uintptr(unsafe.Pointer(&l.argv[0])), uintptr(unsafe.Pointer(&l.envv[0])), unix.AT_EMPTY_PATH, 0)
+	if l.usual != nil {
+		unix.RawSyscall(unix.SYS_SCHED_SETATTR, 0, uintptr(unsafe.Pointer(l.usual)), 0)
+	}
+	errno := unix.Errno(0)
+	if l.nice != 0 {
+		_, _, errno = unix.RawSyscall(unix.SYS_SETPRIORITY, unix.PRIO_PROCESS, 0, l.nice)
+	}
+	if errno == 0 {
+		_, _, errno = unix.RawSyscall6(unix.SYS_EXECVEAT, l.fd, uintptr(unsafe.Pointer(l.empty)),
+			uintptr(unsafe.Pointer(&l.argv[0])), uintptr(unsafe.Pointer(&l.envv[0])), unix.AT_EMPTY_PATH, 0)
+	}
 	l.tell(order.RecordExec, uint32(errno))
 	exit(127)
 }

@@ -30,19 +30,15 @@ func handledFS(abi int64) uint64 {
 	return 1<<bits - 1
 }
 
-// Step: landlock
-// Prevents: opening, creating, removing or running any file but the listed,
-// TCP but to the listed ports, and signals and abstract sockets to outside.
-// Needs: Linux 5.13 with landlock in lsm=; TCP 6.7, scopes 6.12; no_new_privs.
-// Order: one rule set, once, for all three: a second layer would forbid
-// renames between directories. After mounts, before seccomp.
-// On failure: the layer is given up or the run aborted. Test: TestStep/landlock
-func (c *child) landlock() error {
+// Step: rules
+// Prevents: nothing yet; it makes the rule set and what every script of an
+// interpreter may open, so that landlock has only the skill's own to add.
+// Needs: Linux 5.13 with landlock in lsm=.
+// Order: after view, in which the paths are looked up; before go.
+// On failure: the run is aborted. Test: TestStep/rules
+func (c *child) ruleset() error {
 	if c.ABI == 0 {
 		return nil
-	}
-	if err := c.layBaits(); err != nil {
-		return fmt.Errorf("prepare canary: %w", err)
 	}
 	attr := unix.LandlockRulesetAttr{}
 	size := uintptr(8)
@@ -62,30 +58,64 @@ func (c *child) landlock() error {
 	if errno != 0 {
 		return fmt.Errorf("create rule set: %w", errno)
 	}
-	defer unix.Close(int(set))
-	if err := c.addRules(int(set), attr); err != nil {
+	c.rules = int(set)
+	if c.Has(report.NSMount) && !c.host.apart { // the paths are still the host's
+		return nil
+	}
+	return c.addPaths()
+}
+
+// Step: landlock
+// Prevents: opening, creating, removing or running any file but the listed,
+// TCP but to the listed ports, and signals and abstract sockets to outside.
+// Needs: Linux 5.13 with landlock in lsm=; TCP 6.7, scopes 6.12; no_new_privs.
+// Order: one rule set, once, for all three: a second layer would forbid
+// renames between directories. After mounts, before seccomp.
+// On failure: the layer is given up or the run aborted. Test: TestStep/landlock
+func (c *child) landlock() error {
+	if c.ABI == 0 {
+		return nil
+	}
+	if err := c.layBaits(); err != nil {
+		return fmt.Errorf("prepare canary: %w", err)
+	}
+	if c.rules < 0 {
+		if err := c.ruleset(); err != nil {
+			return err
+		}
+	}
+	defer unix.Close(c.rules)
+	if err := errors.Join(c.addPaths(), c.addPorts()); err != nil {
 		return err
 	}
-	if _, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, set, 0, 0); errno != 0 {
+	if _, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(c.rules), 0, 0); errno != 0 {
 		return fmt.Errorf("restrict self: %w", errno)
 	}
 	return nil
 }
 
-func (c *child) addRules(set int, attr unix.LandlockRulesetAttr) error {
-	if attr.Handled_access_fs != 0 {
-		for _, r := range c.Rules {
-			if err := addPath(set, r, attr.Handled_access_fs); err != nil {
-				return err
-			}
+// addPaths adds the rules on files that are not in the set yet.
+func (c *child) addPaths() error {
+	for _, r := range c.Rules {
+		if c.ruled[r] || !c.Has(report.LandlockFS) {
+			continue
 		}
+		if err := addPath(c.rules, r, handledFS(c.ABI)); err != nil {
+			return err
+		}
+		c.ruled[r] = true
 	}
-	if attr.Handled_access_net&unix.LANDLOCK_ACCESS_NET_CONNECT_TCP == 0 {
+	return nil
+}
+
+// addPorts adds the ports that may be connected to.
+func (c *child) addPorts() error {
+	if c.NetAny || c.ABI < 4 || !c.Has(report.LandlockNet) {
 		return nil
 	}
 	for _, port := range c.Ports {
 		rule := struct{ access, port uint64 }{unix.LANDLOCK_ACCESS_NET_CONNECT_TCP, uint64(port)}
-		if _, _, errno := unix.RawSyscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(set), ruleNetPort, uintptr(unsafe.Pointer(&rule)), 0, 0, 0); errno != 0 {
+		if _, _, errno := unix.RawSyscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(c.rules), ruleNetPort, uintptr(unsafe.Pointer(&rule)), 0, 0, 0); errno != 0 {
 			return fmt.Errorf("allow port %d: %w", port, errno)
 		}
 	}

@@ -35,8 +35,10 @@ func Steps() []Step {
 		{"reset", "", (*child).reset},
 		{"cgroup", "", (*child).cgroup},
 		{"network", "", (*child).network},
+		{"mount_namespace", report.NSMount, (*child).mountNamespace},
 		{"pid_namespace", report.NSPid, (*child).pidNamespace},
 		{"view", report.NSMount, (*child).view},
+		{"rules", "", (*child).ruleset},
 		{"go", "", (*child).wait},
 		{"mounts", report.NSMount, (*child).mounts},
 		{"hostname", report.NSIpc, (*child).hostname},
@@ -243,11 +245,8 @@ func (c *child) rlimits() error {
 	// Where nothing else bounds its share of the processor it should lose against
 	// the server. One that is nicer already stays so: going back needs a privilege.
 	have, err := unix.Getpriority(unix.PRIO_PROCESS, 0) // the kernel's form: 20 minus the nice value
-	if c.Has(report.CgroupCPU) || (err == nil && 20-have >= niceness) {
-		return nil
-	}
-	if err := unix.Setpriority(unix.PRIO_PROCESS, 0, niceness); err != nil {
-		return fmt.Errorf("set priority: %w", err)
+	if !c.Has(report.CgroupCPU) && (err != nil || 20-have < niceness) {
+		c.nice = niceness // taken with the execve: the steps until then are the server's
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ const (
 // What a record on the status socket begins with. Codes of tun.Send share it.
 const (
 	RecordFailed   = 'F' // Failure: nothing was started
-	RecordReport   = 'R' // proofs, with the run's /tmp as a descriptor when it has one
+	RecordReport   = 'R' // proofs, with the run's /tmp and its mount namespaces as descriptors when it has them
 	RecordInit     = 'I' // sent by the init of the process namespace; the kernel adds its pid
 	RecordUnproved = 'U' // the script's process is in no namespace of its own
 	RecordStarted  = 'S' // sent by the script's process; the end of the socket follows when it has its program

@@ -54,9 +54,13 @@ func (h *Host) prepare(r *Run, probe bool) error {
 	}
 	o.Cgroups = append(r.group.lines, " /"+r.name)
 	o.TmpBytes, o.TmpInodes = s.Limits.TmpBytes, s.Limits.TmpInodes
+	o.NetAny, o.ABI = o.Tun, h.abi
+	if !o.Has(report.LandlockFS) && !o.Has(report.LandlockNet) && !o.Has(report.LandlockScope) {
+		o.ABI = 0
+	}
 	if r.waited && o.Has(report.NSMount) {
 		r.base, r.bornFor = h.base(s, o, r), s
-		o.View = r.base.view()
+		o.View, o.Rules = r.base.view(), slices.Clone(r.base.rules)
 	}
 	return nil
 }
@@ -68,11 +72,7 @@ func (h *Host) complete(r *Run, s Spec) ([]int, error) {
 	r.spec = s
 	o := r.order
 	o.Cwd, o.Exec = s.SkillPath, s.Exec.Path
-	early := o.View
-	o.NetAny, o.ABI = o.Tun, h.abi
-	if !o.Has(report.LandlockFS) && !o.Has(report.LandlockNet) && !o.Has(report.LandlockScope) {
-		o.ABI = 0
-	}
+	early, allowed := o.View, o.Rules
 	if s.ProxyPort != 0 {
 		o.Ports = []int64{int64(s.ProxyPort)}
 	}
@@ -84,6 +84,11 @@ func (h *Host) complete(r *Run, s Spec) ([]int, error) {
 	files, err := h.files(r, o)
 	for _, v := range early {
 		if err == nil && !slices.Contains(o.View, v) {
+			return nil, errOtherView
+		}
+	}
+	for _, rule := range allowed {
+		if err == nil && !slices.Contains(o.Rules, rule) {
 			return nil, errOtherView
 		}
 	}

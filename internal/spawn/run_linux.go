@@ -38,7 +38,8 @@ type Run struct {
 	pid     int // the script's process, this process's child too
 	pidfd   int
 	sock    int
-	tmp     int // its /tmp
+	tmp     int   // its /tmp
+	spaces  []int // its mount namespaces
 	device  *tun.Device
 
 	done    chan struct{} // closed when leader is valid
@@ -183,6 +184,8 @@ func (r *Run) release() (leftovers []string) {
 			*fd = -1
 		}
 	}
+	go closeAll(r.spaces)
+	r.spaces = nil
 	if r.device != nil {
 		unix.Close(r.device.FD)
 		r.device = nil
@@ -199,6 +202,14 @@ func (r *Run) release() (leftovers []string) {
 		}
 	}
 	return leftovers
+}
+
+// closeAll gives mount namespaces back that nothing lives in any more. The
+// kernel waits for all its cores to take one down; no result waits with it.
+func closeAll(spaces []int) {
+	for _, fd := range spaces {
+		unix.Close(fd)
+	}
 }
 
 // reapGroups tries again for a minute: a group goes when its last process has.

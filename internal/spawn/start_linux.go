@@ -36,7 +36,7 @@ var nsFlags = []struct {
 
 // ambient are the capabilities a child keeps over its execve in a user
 // namespace of its own: to mount, to make its network, to empty its sets.
-var ambient = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_NET_RAW, unix.CAP_SETPCAP}
+var ambient = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SYS_CHROOT, unix.CAP_NET_ADMIN, unix.CAP_NET_RAW, unix.CAP_SETPCAP}
 
 // Start fences one child in and starts its program. A step of a layer that the
 // policy only prefers and that fails is left out, and the report of the run
@@ -241,10 +241,6 @@ func (r *Run) await(probe bool) error {
 			errno := unix.Errno(int(body[0])<<8 | int(body[1]))
 			return setupError("execve", "", fmt.Errorf("start %s: %w", r.spec.Exec.Path, errno))
 		case kind == 0 && r.pid != 0: // the socket closed with the execve
-			if r.inside {
-				reap(r.child, nil) // it ended with its last fork
-				r.child = 0
-			}
 			r.watched = true
 			go r.watch()
 			return nil
@@ -312,6 +308,8 @@ func (r *Run) keep(kind byte, fd int) {
 	switch {
 	case kind == order.RecordReport && r.tmp < 0:
 		r.tmp = fd
+	case kind == order.RecordReport && len(r.spaces) < 2:
+		r.spaces = append(r.spaces, fd)
 	case isDevice && r.device == nil:
 		r.device = &device
 	default:

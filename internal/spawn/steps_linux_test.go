@@ -2,6 +2,7 @@ package spawn
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -43,6 +44,8 @@ func attacks(t *testing.T) []attack {
 		{step: "cgroup", act: "forks:200", refused: `^EAGAIN$`, works: `^ok$`, on: []report.Layer{report.Rlimits}, off: []report.Layer{report.CgroupPids}, root: true},
 		{step: "network", act: "connect:" + listener(t), refused: `^ENETUNREACH$`, works: `^ok$`, on: caged, off: []report.Layer{report.NSNet}},
 		{step: "pid_namespace", act: "kill:" + me, refused: `^ESRCH$`, works: `^ok$`, on: append(caged, report.UID), off: []report.Layer{report.NSPid}},
+		{step: "mount_namespace", act: "stat:/sys/kernel", refused: `^ENOENT$`, works: `^ENOENT$`, without: "mount_namespace"}, // slower, not weaker
+		{step: "rules", act: "read:" + markPath, refused: `^EACCES$`, works: `^EACCES$`, without: "rules"},
 		{step: "mounts", act: "stat:/sys/kernel", refused: `^ENOENT$`, works: `^ok$`, off: []report.Layer{report.NSMount}},
 		{step: "mounts", act: "stat:" + me2(t), refused: `^ENOENT$`, works: `^ok$`, on: caged, off: []report.Layer{report.NSMount}},
 		{step: "hostname", act: "host", refused: `^skill$`, works: hostname(t), off: []report.Layer{report.NSIpc}},
@@ -98,6 +101,7 @@ func TestStep(t *testing.T) {
 	t.Run("parent_death", testParentDeath)
 	t.Run("canary", func(t *testing.T) { testCanary(t, h) })
 	t.Run("view", func(t *testing.T) { testView(t, h) })
+	t.Run("private", func(t *testing.T) { testPrivate(t, h) })
 	t.Run("go", func(t *testing.T) { testGo(t, h) })
 	t.Run("execve", func(t *testing.T) { testExecve(t, h) })
 }
@@ -274,6 +278,30 @@ func testCanary(t *testing.T, h *Host) {
 			t.Errorf("without %s: a required layer was missing and the run started", step)
 		}
 		undo()
+	}
+}
+
+// testPrivate looks for mounts that would follow the host's. Only root can
+// make one that would.
+func testPrivate(t *testing.T, h *Host) {
+	const act = "cat:/proc/self/mountinfo"
+	s := probeSpec(t, testPolicy())
+	if os.Getuid() == 0 {
+		dir := t.TempDir()
+		if err := errors.Join(os.Chmod(dir, 0o755), unix.Mount("shared", dir, "tmpfs", 0, ""), unix.Mount("", dir, "", unix.MS_SHARED, "")); err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Unmount(dir, unix.MNT_DETACH)
+		s.Read = append(s.Read, dir)
+	}
+	got := probe(t, h, s, act).acts[act]
+	if os.Getuid() == 0 && !strings.Contains(got, " - tmpfs shared ") {
+		t.Errorf("the shared mount is not among the run's: %s", got)
+	}
+	for _, tag := range []string{" shared:", " master:", " propagate_from:"} {
+		if !strings.Contains(got, " /tmp ") || strings.Contains(got, tag) {
+			t.Errorf("the run's mounts: %s", got)
+		}
 	}
 }
 

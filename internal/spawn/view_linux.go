@@ -49,14 +49,7 @@ func (h *Host) grants(s Spec, o *order.Order, r *Run, conf string) {
 		b = h.base(s, o, r)
 	}
 	b.conf = conf
-	reads := append([]string{}, s.Read...)
-	for _, p := range s.Policy.Read {
-		reads = append(reads, p.Path)
-	}
-	if s.Network == policy.NetOpen || s.Network == policy.NetProxy {
-		reads = append(reads, "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf")
-	}
-	for _, at := range reads {
+	for _, at := range s.Read {
 		b.reach(at, order.ViewOp{Kind: "tree"}, order.AccessExec)
 	}
 	b.reach(s.SkillPath, order.ViewOp{Kind: "tree", N: 1 + order.SkillFile, Map: h.mapFD(o, s.SkillPath)}, order.AccessExec)
@@ -83,8 +76,8 @@ func (h *Host) grants(s Spec, o *order.Order, r *Run, conf string) {
 	}
 }
 
-// base is what every run of an interpreter in a network mode has, whatever the
-// skill: a child that waits has it in place already.
+// base is what every run of an interpreter in a network mode has by one policy,
+// whatever the skill: a child that waits has it in place already.
 func (h *Host) base(s Spec, o *order.Order, r *Run) *builder {
 	b := &builder{ops: map[string]order.ViewOp{}, links: map[string]string{}, dirs: map[string]bool{}}
 	if o.Has(report.NSMount) {
@@ -100,7 +93,14 @@ func (h *Host) base(s Spec, o *order.Order, r *Run) *builder {
 	for _, d := range devices {
 		b.add(order.ViewOp{Kind: "dev", Path: "/dev/" + d, Arg: "/dev/" + d}, order.AccessDev)
 	}
-	for _, at := range append(alwaysRead[:], s.Exec.Read...) {
+	reads := append(alwaysRead[:], s.Exec.Read...)
+	for _, p := range s.Policy.Read {
+		reads = append(reads, p.Path)
+	}
+	if s.Network == policy.NetOpen || s.Network == policy.NetProxy {
+		reads = append(reads, "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf")
+	}
+	for _, at := range reads {
 		b.reach(at, order.ViewOp{Kind: "tree"}, order.AccessExec)
 	}
 	if s.Exec.Path != "" {
@@ -112,7 +112,7 @@ func (h *Host) base(s Spec, o *order.Order, r *Run) *builder {
 // sameProgram reports whether both have the same base: takeStandby compares the
 // rest.
 func sameProgram(a, b Spec) bool {
-	return a.Exec.Path == b.Exec.Path && slices.Equal(a.Exec.Read, b.Exec.Read)
+	return a.Exec.Path == b.Exec.Path && slices.Equal(a.Exec.Read, b.Exec.Read) && slices.Equal(a.Policy.Read, b.Policy.Read)
 }
 
 // skeleton is the part of the view that is not the host's.
