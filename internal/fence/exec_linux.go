@@ -8,7 +8,7 @@ import (
 
 	"skill-mcp/internal/order"
 	"skill-mcp/internal/report"
-	"skill-mcp/internal/sched"
+	"skill-mcp/internal/resource"
 )
 
 // Step: execve
@@ -61,7 +61,7 @@ type launch struct {
 // monitor resolved.
 func (c *child) launch() (*launch, error) {
 	l := &launch{empty: new(byte), probe: c.ProbeOnly, inside: c.Has(report.NSPid), monitor: uintptr(c.Monitor), poll: unix.PollFd{Fd: order.StatusFD}}
-	l.usual, l.nice = sched.Usual(), c.nice
+	l.usual, l.nice = resource.Usual(), c.nice
 	if c.ProbeOnly {
 		return l, nil
 	}

@@ -17,6 +17,7 @@ import (
 	"skill-mcp/internal/interp"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
+	"skill-mcp/internal/resource"
 	"skill-mcp/internal/spawn"
 	"skill-mcp/internal/uplink"
 	"skill-mcp/internal/wire"
@@ -145,7 +146,7 @@ func (m *monitor) checkInterpreter(a *approved) *wire.Refused {
 		return refusal(wire.CodeInterpreter, "the owner can add it to the policy", "interpreter %q is not in the set (%s)", a.req.Interpreter, set)
 	}
 	s := i.State(true)
-	if why := tooLittle(i.Name(), s.Version); why != "" {
+	if why := resource.TooLittle(i.Name(), s.Version); why != "" {
 		return refusal(wire.CodeInterpreter, "start the server with a higher limit (ulimit -d, ulimit -v), or with an older node", "%s", why)
 	}
 	if s.Reason != "" {

@@ -15,7 +15,7 @@ import (
 	"skill-mcp/internal/interp"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
-	"skill-mcp/internal/sched"
+	"skill-mcp/internal/resource"
 	"skill-mcp/internal/uplink"
 	"skill-mcp/internal/wire"
 )
@@ -61,7 +61,7 @@ func (m *monitor) main(socket io.ReadWriteCloser, boot io.ReadCloser) error {
 	if err := harden(); err != nil {
 		return err
 	}
-	sched.Soon() // so that deadlines hold while programs compute; the script gets the usual back
+	resource.Soon() // so that deadlines hold while programs compute; the script gets the usual back
 	// The front decides when to end: a terminal's Ctrl-C reaches the whole
 	// group, and a run in flight must still be ended in order. Caught and
 	// dropped, not ignored: an ignored signal would stay ignored in the script.
@@ -79,7 +79,7 @@ func (m *monitor) main(socket io.ReadWriteCloser, boot io.ReadCloser) error {
 	if _, _, err := m.conn.Receive(); err != nil { // Begin, by the table
 		return gone(err)
 	}
-	raiseInherited() // before the first child inherits them
+	resource.Raise() // before the first child inherits them
 	looked := make(chan struct{})
 	go func() { // reads files while the probe waits for its child
 		defer close(looked)

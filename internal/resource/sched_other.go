@@ -1,6 +1,6 @@
 //go:build !linux
 
-package sched
+package resource
 
 // Soon does nothing: the other systems have no such request.
 func Soon() {}

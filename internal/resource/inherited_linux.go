@@ -1,4 +1,4 @@
-package monitor
+package resource
 
 import (
 	"fmt"
@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// raiseInherited takes back the limits on address space that a host set for
+// Raise takes back the limits on address space that a host set for
 // the server, where it may: an interpreter reserves far more than it uses and
 // dies under them. Memory is bounded by the control group instead.
-func raiseInherited() {
+func Raise() {
 	for _, r := range []int{unix.RLIMIT_DATA, unix.RLIMIT_AS, unix.RLIMIT_RSS} {
 		var now unix.Rlimit
 		if unix.Getrlimit(r, &now) != nil || now.Cur == unix.RLIM_INFINITY {
@@ -23,9 +23,9 @@ func raiseInherited() {
 	}
 }
 
-// tooLittle says which inherited limit the interpreter cannot start with, and
+// TooLittle says which inherited limit the interpreter cannot start with, and
 // what it needs; "" when none is in its way. It aborts at start otherwise.
-func tooLittle(name, version string) string {
+func TooLittle(name, version string) string {
 	var data, space unix.Rlimit
 	if name != "node" || unix.Getrlimit(unix.RLIMIT_DATA, &data) != nil || unix.Getrlimit(unix.RLIMIT_AS, &space) != nil {
 		return ""

@@ -1,4 +1,4 @@
-package sched
+package resource
 
 import (
 	"os"
@@ -9,11 +9,14 @@ import (
 )
 
 // slice is what the threads of this process ask for at a time, the least that
-// Linux takes (6.12 and later; earlier ones leave it unread).
+// Linux takes (6.12 and later; earlier ones leave it unread). It is no share
+// more: what comes earlier ends earlier.
 const slice = 100 * time.Microsecond
 
-// Soon gives all threads of this process short slices, and with them those
-// that they start, in this process and in others. A kernel or a filter that
+// Soon has the kernel run this process soon rather than long: a deadline, an
+// answer and the next step of a set-up should not wait behind programs that
+// compute. All threads get short slices, and with them those that they start,
+// in this process and in others. A kernel or a filter that
 // refuses it leaves everything as it was: nothing but time depends on it.
 func Soon() {
 	tasks, err := os.ReadDir("/proc/self/task")
