@@ -7,6 +7,7 @@ VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo d
 # -trimpath and an empty build id: two builds of one commit are equal byte for byte.
 LDFLAGS    := -s -w -buildid= -X skill-mcp/internal/config.Version=$(VERSION)
 BUILD      := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
+RUN        := CGO_ENABLED=0 $(GO) run -trimpath -ldflags '$(LDFLAGS)'
 BINARIES   := skill-mcp skill-exec skill-egress
 # Nothing is stamped from git, which refuses a checkout that another user owns,
 # as containers mount them: VERSION says what is built.
@@ -23,11 +24,12 @@ all: build
 build:
 	@command -v $(GO) >/dev/null || { echo "build: there is no $(GO) on the PATH: install Go 1.26, or name the program with GO=PROGRAM" >&2; exit 1; }
 	@mkdir -p bin 2>/dev/null; test -w bin || { echo "build: $(CURDIR)/bin cannot be written by this user: build in a checkout of your own" >&2; exit 1; }
-	@for b in $(BINARIES); do $(BUILD) -o bin/$$b ./cmd/$$b || exit 1; done
+	@$(BUILD) -o bin/ $(BINARIES:%=./cmd/%)
 
 # A real MCP exchange with the built binaries: list, load, read, preview, confirm, run.
+# Built with the same flags, so that no package is compiled a second time.
 run: build
-	@$(GO) run ./test/demo -server bin/skill-mcp $(if $(SKILLS),-skills '$(SKILLS)')
+	@$(RUN) ./test/demo -server bin/skill-mcp $(if $(SKILLS),-skills '$(SKILLS)')
 
 # What the suites need, by package name and pinned; a second call costs nothing.
 tools:

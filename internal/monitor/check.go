@@ -248,6 +248,15 @@ func (m *monitor) checkFence(a *approved) *wire.Refused {
 			return missing(a.fence.Policy, r)
 		}
 	}
+	// Without a view of its own a run reaches the skill by the modes on the way,
+	// as the user it is: better said now than by the step that fails.
+	if a.fence.Row(report.UID).Got != report.Enforced || a.fence.Row(report.NSMount).Got == report.Enforced {
+		return nil
+	}
+	if why := beneath.Closed(a.script.Path); why != "" {
+		return refusal(wire.CodePath, "open it, or serve the skill from a folder that every user may enter (/srv/skills)",
+			"the user that scripts run as cannot reach the script, there being no mount namespace here: %s", why)
+	}
 	return nil
 }
 

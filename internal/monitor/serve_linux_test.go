@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"skill-mcp/internal/beneath"
 	"skill-mcp/internal/environ"
 	"skill-mcp/internal/grant"
 	"skill-mcp/internal/plain"
@@ -227,6 +228,42 @@ func TestARequiredLayerThatIsMissingRefuses(t *testing.T) {
 	m.fences["none"] = f
 	if no := m.checkFence(a); no != nil {
 		t.Errorf("the environ row is judged twice: %+v", no)
+	}
+}
+
+// TestASkillOutOfReachIsRefused: without a view of its own a run has to reach
+// the skill as the user it is, and the preview says when it cannot.
+func TestASkillOutOfReachIsRefused(t *testing.T) {
+	dir, err := os.MkdirTemp("/tmp", "reach-") // below nothing that is closed itself
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	script := filepath.Join(dir, "run.js")
+	if err := os.WriteFile(script, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name       string
+		uid, mount report.Got
+		mode       os.FileMode
+		refused    bool
+	}{
+		{"closed to others", report.Enforced, report.Absent, 0o700, true},
+		{"open to others", report.Enforced, report.Absent, 0o755, false},
+		{"the view brings it", report.Enforced, report.Enforced, 0o700, false},
+		{"the run is the owner", report.Absent, report.Absent, 0o700, false},
+	} {
+		if err := os.Chmod(dir, c.mode); err != nil {
+			t.Fatal(err)
+		}
+		m := &monitor{fences: map[policy.Network]report.Fence{"none": {Policy: "p", Layers: []report.Row{
+			{Layer: report.UID, Want: report.Prefer, Got: c.uid}, {Layer: report.NSMount, Want: report.Prefer, Got: c.mount},
+		}}}}
+		no := m.checkFence(&approved{network: "none", script: beneath.Place{Path: script}})
+		if (no != nil) != c.refused || no != nil && (!strings.Contains(no.Message, "chmod o+x") || no.Code != wire.CodePath) {
+			t.Errorf("%s: %+v", c.name, no)
+		}
 	}
 }
 

@@ -16,6 +16,9 @@ func remedy(l report.Layer, k lack) string {
 		}
 		return "run a newer kernel: TCP rules came with 6.7, scopes with 6.12"
 	case report.NSPid, report.NSMount, report.NSNet, report.NSIpc:
+		if k.stage == "view" && k.errno == "EINVAL" { // "/" is no mount point
+			return "start the server outside of the chroot, or make its folder a mount point first: mount --bind DIR DIR"
+		}
 		switch k.errno {
 		case "ENOSPC":
 			return "raise user.max_user_namespaces (sysctl) above 0"

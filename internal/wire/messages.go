@@ -148,7 +148,7 @@ const (
 	CodeBusy        = "busy"         // another run is in flight
 	CodeNotGranted  = "not-granted"  // script or variable outside the owner's grants
 	CodeInterpreter = "interpreter"  // not in the closed set, or cannot run here
-	CodePath        = "path"         // outside the root or the skill, or not a regular file
+	CodePath        = "path"         // outside the root or the skill, not a regular file, or out of the run's reach
 	CodeArgs        = "args"         // NUL, too many, too long
 	CodeChanged     = "changed"      // the script's bytes are not the approved ones
 	CodeFence       = "fence"        // a required layer is missing

@@ -1,11 +1,15 @@
 package packages
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -20,6 +24,10 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 // release that was made for publication is tested as it is.
 func run(m *testing.M) int {
 	if dist = os.Getenv("SKILL_MCP_RELEASE"); dist != "" {
+		if err := sameTime(); err != nil {
+			fmt.Fprintln(os.Stderr, "read the release:", err)
+			return 1
+		}
 		return m.Run()
 	}
 	os.Setenv("SOURCE_DATE_EPOCH", "1767225600") // one time for all releases, whatever is committed meanwhile
@@ -40,10 +48,35 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// made finds one file of the release.
+// sameTime gives what is made here the time that the release says it carries.
+func sameTime() error {
+	text, err := os.ReadFile(filepath.Join(dist, "provenance.json"))
+	if err != nil {
+		return err
+	}
+	epoch := regexp.MustCompile(`"SOURCE_DATE_EPOCH": (\d+)`).FindSubmatch(text)
+	if epoch == nil {
+		return errors.New("provenance.json names no time")
+	}
+	return os.Setenv("SOURCE_DATE_EPOCH", string(epoch[1]))
+}
+
+// made finds one file of the release: where there is one for each platform,
+// that of this one, by Go's name for it or npm's.
 func made(t *testing.T, pattern string) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dist, pattern))
+	if len(found) > 1 {
+		here := map[string]string{"amd64": "x64"}[runtime.GOARCH]
+		if here == "" {
+			here = runtime.GOARCH
+		}
+		found = slices.DeleteFunc(found, func(path string) bool {
+			name := filepath.Base(path)
+			foreign := regexp.MustCompile(`-(darwin|windows|win32)-`).MatchString(name)
+			return foreign || !strings.Contains(name, "-"+here+"-") && !regexp.MustCompile(`-`+runtime.GOARCH+`\.\w+$`).MatchString(name)
+		})
+	}
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%s: %d files of the release, one is wanted: %v", pattern, len(found), found)
 	}

@@ -39,18 +39,19 @@ func TestTwoReleasesAreEqual(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	first, second := tree(t, dist), tree(t, again)
-	for name, text := range first {
-		if name == "provenance.json" || name == "SHA256SUMS" {
+	whole := len(first) == len(second) // else first has all platforms, and one bill for them
+	for name, text := range second {
+		if name == "provenance.json" || name == "SHA256SUMS" || !whole && name == "sbom.cdx.json" {
 			continue // one names the commit, which the copy does not have, and the other names the one
 		}
-		if !bytes.Equal(text, second[name]) {
-			t.Errorf("%s differs (%d and %d bytes)", name, len(text), len(second[name]))
+		if !bytes.Equal(text, first[name]) {
+			t.Errorf("%s differs (%d and %d bytes)", name, len(first[name]), len(text))
 		}
 		if bytes.Contains(text, []byte("the source/")) {
 			t.Errorf("%s holds the folder it was built in", name)
 		}
 	}
-	if len(first) != len(second) || len(first) < 45 {
+	if len(first) < len(second) || len(second) < 45 {
 		t.Errorf("%d and %d files", len(first), len(second))
 	}
 }
