@@ -31,12 +31,8 @@ func (c *child) execve() error {
 	}
 	// Only a fork is inside the process namespace; it is the monitor's child and
 	// this process ends.
-	pid, _, errno := unix.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD)|unix.CLONE_PARENT, 0, 0, 0, 0, 0)
-	if errno == 0 && pid == 0 {
-		l.start()
-	}
-	if errno != 0 {
-		return order.InLayer(report.NSPid, fmt.Errorf("fork the script's process: %w", errno))
+	if errno := vfork(uintptr(unix.SIGCHLD)|unix.CLONE_PARENT|shared, l); errno != 0 {
+		return order.InLayer(report.NSPid, fmt.Errorf("fork the script's process: %w", unix.Errno(errno)))
 	}
 	return nil
 }
