@@ -14,20 +14,14 @@ import (
 	"time"
 )
 
-// block is the fence of a code block that is meant to be run; "sh no-run" is not.
+// block is the fence of a code block that is meant to be run. One that is not
+// says why: "sh no-run: it serves until it is ended".
 var block = regexp.MustCompile("(?ms)^```sh$\n(.*?)^```$")
 
 // build puts the programs into a directory.
 func build(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "skill-mcp-docs-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil { // the front is another user
-		t.Fatal(err)
-	}
+	dir := open(t)
 	for _, p := range []string{"skill-mcp", "skill-exec", "skill-egress"} {
 		if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, p), "../../cmd/"+p).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -36,9 +30,9 @@ func build(t *testing.T) string {
 	return dir
 }
 
-// session joins the blocks of a document; each says where it begins when it
+// script joins the blocks of a document; each says where it begins when it
 // fails.
-func session(text string) string {
+func script(text string) string {
 	var out strings.Builder
 	for _, m := range block.FindAllStringSubmatchIndex(text, -1) {
 		line := 2 + strings.Count(text[:m[0]], "\n")
@@ -50,6 +44,12 @@ func session(text string) string {
 // run carries out a session as a reader would, in an empty directory.
 func run(t *testing.T, bin, script string) (string, error) {
 	t.Helper()
+	return session{dir: open(t), path: bin + ":" + os.Getenv("PATH"), most: 2 * time.Minute}.run(script)
+}
+
+// open is an empty directory that every user may enter: scripts are other users.
+func open(t *testing.T) string {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "skill-mcp-docs-")
 	if err != nil {
 		t.Fatal(err)
@@ -58,10 +58,26 @@ func run(t *testing.T, bin, script string) (string, error) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	return dir
+}
+
+// session is where a reader sits.
+type session struct {
+	dir, home string // home "" is dir
+	path      string
+	env       []string
+	most      time.Duration
+}
+
+// run gives what the session printed.
+func (s session) run(script string) (string, error) {
+	if s.home == "" {
+		s.home = s.dir
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.most)
 	defer cancel()
 	c := exec.CommandContext(ctx, "sh", "-c", "set -eu\ntrap 'code=$?; [ $code = 0 ] || echo \"the block at line $block ended with $code\"' EXIT\n"+script)
-	c.Dir, c.Env = dir, []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8"}
+	c.Dir, c.Env = s.dir, append([]string{"PATH=" + s.path, "HOME=" + s.home, "LANG=C.UTF-8"}, s.env...)
 	out, err := c.CombinedOutput()
 	return string(out), err
 }
@@ -77,13 +93,13 @@ func TestTheDocumentsRun(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		script := session(string(text))
-		if script == "" {
+		commands := script(string(text))
+		if commands == "" {
 			return nil
 		}
 		found++
 		t.Run(filepath.ToSlash(strings.TrimPrefix(path, "../../docs/")), func(t *testing.T) {
-			if out, err := run(t, bin, script); err != nil {
+			if out, err := run(t, bin, commands); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
@@ -96,7 +112,7 @@ func TestTheDocumentsRun(t *testing.T) {
 
 // TestAFailingCommandFails: a runner that passes everything shows nothing.
 func TestAFailingCommandFails(t *testing.T) {
-	out, err := run(t, t.TempDir(), session("text\n```sh\ntrue\n```\n```sh no-run\nexit 3\n```\n```sh\nfalse\ntrue\n```\n"))
+	out, err := run(t, t.TempDir(), script("text\n```sh\ntrue\n```\n```sh no-run: not here\nexit 3\n```\n```sh\nfalse\ntrue\n```\n"))
 	if err == nil || !strings.Contains(out, "the block at line 9 ended with 1") {
 		t.Errorf("%v: %s", err, out)
 	}
