@@ -82,3 +82,28 @@ func (e Environ) Proxy() (value string, set bool) {
 	}
 	return "", false
 }
+
+// zoneinfo is where TZ values that are paths point.
+const zoneinfo = "/usr/share/zoneinfo/"
+
+// ZoneName makes a TZ that is a path of the zone database into the zone's
+// name: node takes the path form for an unknown zone, and the path is not
+// readable in the fence.
+func ZoneName(tz string) string {
+	if name, ok := strings.CutPrefix(strings.TrimPrefix(tz, ":"), zoneinfo); ok {
+		return name
+	}
+	return tz
+}
+
+// SecretIn returns the first of names whose value the text holds, "" for none.
+// Values under eight bytes are no secrets and would be found by chance.
+func (e Environ) SecretIn(text string, names []string) string {
+	const least = 8
+	for _, n := range names {
+		if v := e[n]; len(v) >= least && strings.Contains(text, v) {
+			return n
+		}
+	}
+	return ""
+}

@@ -15,4 +15,5 @@ func vfork(flags uintptr, l *launch) (errno uintptr)
 //
 //go:nosplit
 //go:norace
+//lint:ignore U1000 the assembly calls it
 func leader(l *launch) { l.start() }

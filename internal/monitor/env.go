@@ -10,9 +10,6 @@ import (
 	"skill-mcp/internal/uplink"
 )
 
-// zoneinfo is where TZ values that are paths point.
-const zoneinfo = "/usr/share/zoneinfo/"
-
 // runEnv is the exact environment of one run. The fence may replace the values
 // of HOME and TMPDIR; it adds no name, so what is planned is what is received.
 type runEnv struct {
@@ -46,7 +43,7 @@ func buildEnv(e environ.Environ, a *approved) runEnv {
 	}
 	values["TMPDIR"] = "/tmp"
 	if tz, ok := values["TZ"]; ok {
-		values["TZ"] = zoneName(tz)
+		values["TZ"] = environ.ZoneName(tz)
 	}
 	if a.network == policy.NetDeclared {
 		uplink.Plan(values, a.viaProxy)
@@ -73,26 +70,4 @@ func addConfigEnv(values map[string]string) {
 	values["MCPORTER_OAUTH_NO_BROWSER"] = "1"
 	delete(values, "MCPORTER_KEEPALIVE")
 	delete(values, "MCPORTER_NO_KEEPALIVE")
-}
-
-// zoneName makes a TZ that is a path of the zone database into the zone's
-// name: node takes the path form for an unknown zone, and the path is not
-// readable in the fence.
-func zoneName(tz string) string {
-	if name, ok := strings.CutPrefix(strings.TrimPrefix(tz, ":"), zoneinfo); ok {
-		return name
-	}
-	return tz
-}
-
-// secretIn returns the name of a granted variable whose value the text holds.
-// Values under eight bytes are no secrets and would be found by chance.
-func secretIn(e environ.Environ, text string, granted []string) string {
-	const least = 8
-	for _, n := range granted {
-		if v := e[n]; len(v) >= least && strings.Contains(text, v) {
-			return n
-		}
-	}
-	return ""
 }

@@ -129,7 +129,7 @@ func TestBuildEnv(t *testing.T) {
 
 func TestSecretIn(t *testing.T) {
 	e := environ.Environ{"TOKEN": "0123456789", "SHORT": "abc"}
-	if secretIn(e, `{"x":"0123456789"}`, []string{"SHORT", "TOKEN"}) != "TOKEN" || secretIn(e, "abc ${TOKEN}", []string{"SHORT", "TOKEN"}) != "" {
+	if e.SecretIn(`{"x":"0123456789"}`, []string{"SHORT", "TOKEN"}) != "TOKEN" || e.SecretIn("abc ${TOKEN}", []string{"SHORT", "TOKEN"}) != "" {
 		t.Error("a value in the text is missed, or a name is taken for one")
 	}
 }

@@ -141,7 +141,7 @@ func (m *monitor) run(payload, config []byte) error {
 	if no := m.check(a); no != nil {
 		return m.refuse(no)
 	}
-	if n := secretIn(m.env, string(config), a.granted); n != "" {
+	if n := m.env.SecretIn(string(config), a.granted); n != "" {
 		return m.refuse(refusal(wire.CodeInvalid, "write ${"+n+"} instead", "the run's MCP configuration holds the value of %s", n))
 	}
 	return m.execute(a, config)
