@@ -55,3 +55,18 @@ func TestWhatCannotBeUsedIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestMaxSkills: the variable is the owner's of a standalone server.
+func TestMaxSkills(t *testing.T) {
+	for _, c := range []struct {
+		vars map[string]string
+		want int
+	}{
+		{nil, 32}, {map[string]string{"MCP_SKILL_MAX": "1"}, 1}, {map[string]string{"MCP_SKILL_MAX": "4096"}, 4096},
+		{map[string]string{"MCP_SKILL_MAX": "4097"}, 32}, {map[string]string{"MCP_SKILL_MAX": "100", "MCP_DATA_DIR": "/d"}, 32},
+	} {
+		if f := Read(Input{Look: lookup(c.vars), Dir: "/w", Executable: "/opt/lib/skill-mcp-none/skill-mcp"}); f.MaxSkills != c.want {
+			t.Errorf("%v: %d, want %d", c.vars, f.MaxSkills, c.want)
+		}
+	}
+}
