@@ -135,7 +135,7 @@ func (m *monitor) run(payload, config []byte) error {
 	if req.Config != (config != nil) {
 		return m.refuse(refusal(wire.CodeInvalid, "", "malformed request: configuration and its announcement differ"))
 	}
-	if err := checkMCPConfig(config); req.Config && err != nil {
+	if err := wire.CheckMCPConfig(config); req.Config && err != nil {
 		return m.refuse(refusal(wire.CodeInvalid, "", "malformed request: the run's MCP configuration: %v", err))
 	}
 	if no := m.check(a); no != nil {

@@ -16,7 +16,7 @@ func remedy(l report.Layer, k lack) string {
 		}
 		return "run a newer kernel: TCP rules came with 6.7, scopes with 6.12"
 	case report.NSPid, report.NSMount, report.NSNet, report.NSIpc:
-		if k.stage == "view" && k.errno == "EINVAL" { // "/" is no mount point
+		if (k.stage == "view" || k.stage == "mounts") && k.errno == "EINVAL" { // "/" is no mount point
 			return "start the server outside of the chroot, or make its folder a mount point first: mount --bind DIR DIR"
 		}
 		switch k.errno {

@@ -1,4 +1,4 @@
-package monitor
+package wire
 
 import (
 	"bytes"
@@ -11,10 +11,10 @@ import (
 // maxMCPConfig bounds the configuration of one run, in bytes.
 const maxMCPConfig = 1 << 20
 
-// mcpServer holds the fields a server of a run may have. None of them is
+// mcpServerFields are the fields a server of a run may have. None of them is
 // looked at: the script reads the file, the monitor only refuses to write one
 // of another shape for a front that was taken over.
-type mcpServer struct {
+type mcpServerFields struct {
 	Description     string   `json:"description"`
 	BaseURL         string   `json:"baseUrl"`
 	ProtocolVersion string   `json:"protocolVersion"`
@@ -26,9 +26,9 @@ type mcpServer struct {
 	Lifecycle       string   `json:"lifecycle"`
 }
 
-// checkMCPConfig accepts exactly one object of servers and an empty list of
+// CheckMCPConfig accepts, as the MCP configuration of a run, exactly one object of servers and an empty list of
 // imports, since anything in that list would pull in the user's own servers.
-func checkMCPConfig(text []byte) error {
+func CheckMCPConfig(text []byte) error {
 	if len(text) > maxMCPConfig {
 		return fmt.Errorf("it has %d bytes, at most %d", len(text), maxMCPConfig)
 	}
@@ -45,7 +45,7 @@ func checkMCPConfig(text []byte) error {
 	if err != nil || len(parts) != 2 || imports == nil || len(imports) > 0 {
 		return errors.New("it needs mcpServers and an empty list of imports, and nothing else")
 	}
-	var servers map[string]mcpServer
+	var servers map[string]mcpServerFields
 	d = json.NewDecoder(bytes.NewReader(parts["mcpServers"]))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&servers); err != nil {

@@ -1,4 +1,4 @@
-package monitor
+package wire
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ func TestOnlyARunsConfigurationIsWritten(t *testing.T) {
 		`x`:                                                                    false, ``: false, `null`: false, `{"mcpServers": null, "imports": []}`: false,
 		`{"mcpServers": {"a": {"command": "` + strings.Repeat("x", maxMCPConfig) + `"}}, "imports": []}`: false,
 	} {
-		if err := checkMCPConfig([]byte(text)); (err == nil) != good {
+		if err := CheckMCPConfig([]byte(text)); (err == nil) != good {
 			t.Errorf("%.60q: %v", text, err)
 		}
 	}
@@ -35,7 +35,7 @@ func FuzzMCPConfig(f *testing.F) {
 	f.Add([]byte(`{"mcpServers": {"a": {"env": {"A": "b"}}}, "imports": []}`))
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if checkMCPConfig(text) != nil {
+		if CheckMCPConfig(text) != nil {
 			return
 		}
 		var read map[string]any
