@@ -87,11 +87,6 @@ func bootTable(b bench) ([]table, error) {
 			ratioOf(s[r.name], s[rowNode]).String(), ratioOf(s[r.name], s[rowMinimal]).String()})
 		p.Names, p.Series[0].Y = append(p.Names, r.name), append(p.Series[0].Y, quantile(s[r.name], 0.5))
 	}
-	for i := range p.Names {
-		if len(p.Names[i]) > 34 {
-			p.Names[i] = p.Names[i][:33] + "…"
-		}
-	}
 	t.Plots = []plot{p}
 	for _, f := range shelves {
 		name := f.name + ", tools/list"

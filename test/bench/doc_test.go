@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -47,6 +49,31 @@ func TestPlotsAreWellFormed(t *testing.T) {
 		if strings.Contains(p.svg(), "NaN") {
 			t.Error("a figure that is missing was drawn")
 		}
+	}
+}
+
+// TestPlotsHoldWhatTheyDraw: nothing lies outside of the picture, a figure below
+// zero has a bar, and no name is cut.
+func TestPlotsHoldWhatTheyDraw(t *testing.T) {
+	name := strings.Repeat("a long name ", 4)
+	bars := plot{Title: "t", Y: "ms", Names: []string{name, "b"}, Series: []series{{Y: []float64{-4.5, 12}}}}
+	lines := plot{Title: "l", X: "bytes", Y: "ms", Series: []series{{Name: "s", X: []float64{1024, 4 << 20}, Y: []float64{12, 40}}}}
+	for _, p := range []plot{bars, lines} {
+		picture := p.svg()
+		for _, m := range regexp.MustCompile(`(?:x|cx)="(-?[\d.]+)"(?:[^>]*? width="(-?[\d.]+)")?`).FindAllStringSubmatch(picture, -1) {
+			x, _ := strconv.ParseFloat(m[1], 64)
+			w, _ := strconv.ParseFloat(m[2], 64)
+			if x < 0 || w < 0 || x+w > plotWidth {
+				t.Errorf("%s lies outside", m[0])
+			}
+		}
+	}
+	drawn := bars.svg()
+	if w := regexp.MustCompile(`<rect x="[\d.]+" y="\d+" width="([\d.]+)"`).FindStringSubmatch(drawn); w == nil || w[1] == "0.0" || !strings.Contains(drawn, name) {
+		t.Errorf("a figure below zero has no bar, or a name is cut: %v", w)
+	}
+	if s := lines.svg(); !strings.Contains(s, ">1 KiB<") || !strings.Contains(s, ">4 MiB<") || !strings.Contains(s, ">20<") {
+		t.Error("the axes are not readable")
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // plot is a picture of a table: bars by name, or lines over numbers. Both axes
-// of lines are logarithmic, since sizes are; bars begin at zero.
+// of lines are logarithmic, since sizes are; bars begin at zero, either way.
 type plot struct {
 	File   string // name of the SVG file
 	Title  string
@@ -30,9 +30,9 @@ const (
 	lineHeight = 380
 	barStep    = 24
 	marginL    = 70
-	barMarginL = 250
+	nameWidth  = 7 // of a character, about
 	marginR    = 60
-	marginT    = 56
+	marginT    = 64
 	marginB    = 52
 )
 
@@ -67,41 +67,53 @@ func (p plot) begin(height int) *strings.Builder {
 	return b
 }
 
-// bars draws one group of bars a name.
+// bars draws one group of bars a name. What is below zero goes to the left.
 func (p plot) bars() string {
 	group := barStep*len(p.Series) + 8
 	height := marginT + group*len(p.Names) + marginB
 	b := p.begin(height)
-	most := 0.0
-	for _, s := range p.Series {
-		for _, v := range s.Y {
-			if v > most { // not a missing one
-				most = v
-			}
-		}
+	left := marginL
+	for _, name := range p.Names {
+		left = max(left, 24+nameWidth*len(name))
 	}
-	step := niceStep(most)
-	most = math.Max(most, step)
-	scale := float64(plotWidth-barMarginL-marginR) / (math.Ceil(most/step) * step)
-	for v := 0.0; v <= math.Ceil(most/step)*step+step/2; v += step {
-		x := barMarginL + v*scale
-		fmt.Fprintf(b, "\n"+`<path class="g" d="M%.1f %dV%d"/><text x="%.1f" y="%d" text-anchor="middle">%s</text>`, x, marginT, height-marginB, x, height-marginB+18, number(v))
+	least, most, step := p.span()
+	at := func(v float64) float64 { return float64(left) + (v-least)/(most-least)*float64(plotWidth-left-marginR) }
+	for v := least; v <= most+step/2; v += step {
+		fmt.Fprintf(b, "\n"+`<path class="g" d="M%.1f %dV%d"/><text x="%.1f" y="%d" text-anchor="middle">%s</text>`, at(v), marginT, height-marginB, at(v), height-marginB+18, number(v))
 	}
 	for i, name := range p.Names {
 		top := marginT + group*i + 4
-		fmt.Fprintf(b, "\n"+`<text x="%d" y="%d" text-anchor="end">%s</text>`, barMarginL-8, top+group/2, html.EscapeString(name))
+		fmt.Fprintf(b, "\n"+`<text x="%d" y="%d" text-anchor="end">%s</text>`, left-8, top+(group-8)/2+2, html.EscapeString(name))
 		for j, s := range p.Series {
-			if math.IsNaN(s.Y[i]) {
+			v := s.Y[i]
+			if math.IsNaN(v) {
 				continue
 			}
-			w := math.Max(0, s.Y[i]) * scale
-			fmt.Fprintf(b, "\n"+`<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"/><text x="%.1f" y="%d">%s</text>`,
-				barMarginL, top+barStep*j, w, barStep-6, colours()[j%4], barMarginL+w+5, top+barStep*j+14, number(s.Y[i]))
+			from, to := at(math.Min(v, 0)), at(math.Max(v, 0))
+			fmt.Fprintf(b, "\n"+`<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/><text x="%.1f" y="%d">%s</text>`,
+				from, top+barStep*j, to-from, barStep-6, colours()[j%4], to+5, top+barStep*j+14, number(v))
 		}
 	}
-	fmt.Fprintf(b, "\n"+`<path class="a" d="M%d %dV%d"/><text x="%d" y="%d" text-anchor="end">%s</text></svg>`+"\n",
-		barMarginL, marginT, height-marginB, plotWidth-14, height-10, html.EscapeString(p.Y))
+	fmt.Fprintf(b, "\n"+`<path class="a" d="M%.1f %dV%d"/><text x="%d" y="%d" text-anchor="end">%s</text></svg>`+"\n",
+		at(0), marginT, height-marginB, plotWidth-marginR, height-10, html.EscapeString(p.Y))
 	return b.String()
+}
+
+// span gives the ends of the axis of bars, and its step.
+func (p plot) span() (least, most, step float64) {
+	for _, s := range p.Series {
+		for _, v := range s.Y {
+			if !math.IsNaN(v) {
+				least, most = math.Min(least, v), math.Max(most, v)
+			}
+		}
+	}
+	step = niceStep(most - least)
+	least, most = math.Floor(least/step)*step, math.Ceil(most/step)*step
+	if least == most {
+		most = step
+	}
+	return least, most, step
 }
 
 // lines draws series over numbers, both axes logarithmic.
@@ -113,14 +125,14 @@ func (p plot) lines() string {
 	}
 	px := func(v float64) float64 { return at(v, lowX, highX, marginL, plotWidth-marginR) }
 	py := func(v float64) float64 { return at(v, lowY, highY, lineHeight-marginB, marginT) }
-	for v := lowY; v <= highY*1.01; v *= 10 {
+	for _, v := range ticks(lowY, highY) {
 		fmt.Fprintf(b, "\n"+`<path class="g" d="M%d %.1fH%d"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`, marginL, py(v), plotWidth-marginR, marginL-6, py(v)+4, number(v))
 	}
 	for i, v := range p.Series[0].X {
 		if i > 0 && px(v)-px(p.Series[0].X[i-1]) < 30 {
 			continue
 		}
-		fmt.Fprintf(b, "\n"+`<path class="g" d="M%.1f %dV%d"/><text x="%.1f" y="%d" text-anchor="middle">%s</text>`, px(v), marginT, lineHeight-marginB, px(v), lineHeight-marginB+18, number(v))
+		fmt.Fprintf(b, "\n"+`<path class="g" d="M%.1f %dV%d"/><text x="%.1f" y="%d" text-anchor="middle">%s</text>`, px(v), marginT, lineHeight-marginB, px(v), lineHeight-marginB+18, p.size(v))
 	}
 	for i, s := range p.Series {
 		var points []string
@@ -150,6 +162,37 @@ func (p plot) extent() (lowX, highX, lowY, highY float64) {
 		highY *= 10
 	}
 	return lowX, math.Max(highX, lowX*2), lowY, highY
+}
+
+// ticks are the lines of a logarithmic axis: powers of ten, and 2 and 5 of each
+// where there are few.
+func ticks(low, high float64) (out []float64) {
+	parts := []float64{1}
+	if high <= low*100 {
+		parts = []float64{1, 2, 5}
+	}
+	for v := low; v <= high*1.01; v *= 10 {
+		for _, f := range parts {
+			if v*f <= high*1.01 {
+				out = append(out, v*f)
+			}
+		}
+	}
+	return out
+}
+
+// size is a number of the axis of lines: bytes by the units that people read.
+func (p plot) size(v float64) string {
+	if !strings.Contains(p.X, "bytes") {
+		return number(v)
+	}
+	for _, unit := range []string{"B", "KiB", "MiB"} {
+		if v < 1024 {
+			return number(v) + " " + unit
+		}
+		v /= 1024
+	}
+	return number(v) + " GiB"
 }
 
 // niceStep is a step of 1, 2 or 5 times a power of ten with at most eight in most.

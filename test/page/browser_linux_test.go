@@ -231,8 +231,11 @@ func (b *browser) picture(name string) {
 	if dir == "" {
 		dir = b.t.TempDir()
 	}
+	var size struct{ W, H float64 } // as it is now: the browser remembers the tallest
+	b.eval("({W: document.documentElement.clientWidth, H: document.body.getBoundingClientRect().bottom + scrollY})", &size)
 	var shot struct{ Data string }
-	b.call("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true}, &shot)
+	b.call("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true,
+		"clip": map[string]any{"x": 0, "y": 0, "width": size.W, "height": size.H, "scale": 1}}, &shot)
 	image, err := base64.StdEncoding.DecodeString(shot.Data)
 	if err == nil && len(image) < 1000 {
 		err = fmt.Errorf("an image of %d bytes", len(image))
