@@ -54,7 +54,7 @@ func (c *checker) add(path string, at place, level Level, code, message string) 
 // directory reports on one directory of the command line.
 func (c *checker) directory(ctx context.Context, root int, dir string, found *catalog.Catalog) {
 	if len(found.Skills) == 0 && !slices.ContainsFunc(found.Problems, func(p catalog.Problem) bool { return p.Reason != catalog.NoSkillMD }) {
-		c.add(dir, place{}, Error, CodeNoSkills, "no skill here: there is no SKILL.md in this directory, in a directory below it, or in one below its skills directory (the name is written exactly so)")
+		c.add(dir, place{}, Error, CodeNoSkills, "no skill here: there is no SKILL.md in this directory, in a directory below it, or in one below its skills directory (the name is written exactly so)"+deeper(dir))
 		return
 	}
 	byDir := map[string]*catalog.Skill{}

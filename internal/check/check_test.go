@@ -160,3 +160,17 @@ func TestStrictFailsOnWarnings(t *testing.T) {
 		}
 	}
 }
+
+// TestSkillsThatLieDeeperAreNamed: a package whose skills lie further below
+// than a server looks has none, and the error says which directory has.
+func TestSkillsThatLieDeeperAreNamed(t *testing.T) {
+	dir := tree(t, map[string]string{"templates/agents/skills/s/SKILL.md": head + "---\n", "a/x": ""})
+	r := Run(t.Context(), Options{Dirs: []string{dir}, Syntax: node{}})
+	if len(r.Findings) != 1 || r.Findings[0].Code != CodeNoSkills || !strings.HasSuffix(r.Findings[0].Message, "name their directory: "+filepath.Join(dir, "templates/agents/skills")) {
+		t.Errorf("%+v", r.Findings)
+	}
+	empty := Run(t.Context(), Options{Dirs: []string{tree(t, map[string]string{"a/b/c/x": ""})}, Syntax: node{}})
+	if len(empty.Findings) != 1 || strings.Contains(empty.Findings[0].Message, "further below") {
+		t.Errorf("%+v", empty.Findings)
+	}
+}
