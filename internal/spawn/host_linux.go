@@ -39,6 +39,7 @@ type Host struct {
 	spared             map[int]bool
 	runs               int
 	null               *os.File
+	mounts             *os.File // this process's mount table, to see it change; nil = it cannot be seen
 	childEnv           []string
 	filters            map[string][]byte
 	coming             chan *Run // the next child, being born or waiting; nil = none
@@ -80,6 +81,7 @@ func Probe(p policy.Policy, opts ProbeOptions) *Host {
 		h.broken = err
 		return h
 	}
+	h.mounts, _ = os.Open("/proc/self/mountinfo")
 	h.probeLandlock()
 	h.probeUID(opts.LockDir)
 	h.probeGroups()
@@ -342,6 +344,9 @@ func (h *Host) Close() error {
 	}
 	if h.uid != nil {
 		h.uid.lock.Close()
+	}
+	if h.mounts != nil {
+		h.mounts.Close()
 	}
 	return h.null.Close()
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/report"
 )
@@ -25,6 +27,7 @@ func (h *Host) expect(s Spec) {
 	s = Spec{Policy: s.Policy, Limits: s.Limits, Network: s.Network, Exec: Program{Path: s.Exec.Path, Read: s.Exec.Read}}
 	coming := make(chan *Run, 1)
 	h.coming = coming
+	h.remounted() // what changed until now the child will see
 	go func() {
 		r, err := h.birth(s, h.lacks, false, true)
 		if err != nil {
@@ -44,12 +47,18 @@ func (h *Host) takeStandby(s Spec, lacks map[report.Layer]lack, probe bool) *Run
 	if r == nil {
 		return nil
 	}
-	if probe || len(lacks) != len(r.lacks) || s.Network != r.spec.Network || s.Limits != r.spec.Limits ||
+	if probe || h.remounted() || len(lacks) != len(r.lacks) || s.Network != r.spec.Network || s.Limits != r.spec.Limits ||
 		s.Policy.Name != r.spec.Policy.Name || !slices.Equal(s.Policy.Layers, r.spec.Policy.Layers) {
 		r.abandon()
 		return nil
 	}
 	return r
+}
+
+// remounted reports whether the mounts of this process have changed since it was
+// asked last. A child that waits has a copy of them as they were at its birth.
+func (h *Host) remounted() bool {
+	return h.mounts == nil || poll(int(h.mounts.Fd()), unix.POLLPRI, 0)
 }
 
 // dismiss ends the child that waits.

@@ -102,6 +102,7 @@ func TestStep(t *testing.T) {
 	t.Run("canary", func(t *testing.T) { testCanary(t, h) })
 	t.Run("view", func(t *testing.T) { testView(t, h) })
 	t.Run("private", func(t *testing.T) { testPrivate(t, h) })
+	t.Run("remount", func(t *testing.T) { testRemount(t, h) })
 	t.Run("go", func(t *testing.T) { testGo(t, h) })
 	t.Run("execve", func(t *testing.T) { testExecve(t, h) })
 }
@@ -302,6 +303,33 @@ func testPrivate(t *testing.T, h *Host) {
 		if !strings.Contains(got, " /tmp ") || strings.Contains(got, tag) {
 			t.Errorf("the run's mounts: %s", got)
 		}
+	}
+}
+
+// testRemount mounts something after the next run's child was born: what the
+// run sees is what is there when it starts. Only root can.
+func testRemount(t *testing.T, h *Host) {
+	if os.Getuid() != 0 {
+		return // the other user's half of this test
+	}
+	s := probeSpec(t, testPolicy())
+	dir := t.TempDir()
+	act := "stat:" + dir + "/after"
+	s.Read = append(s.Read, dir)
+	if got := probe(t, h, s, act); got.acts[act] != "ENOENT" {
+		t.Fatalf("before: %v", got.acts)
+	}
+	r := <-h.coming // it is there
+	h.coming <- r
+	if err := errors.Join(os.Chmod(dir, 0o755), unix.Mount("after", dir, "tmpfs", 0, "mode=0755")); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Unmount(dir, unix.MNT_DETACH)
+	if err := os.WriteFile(dir+"/after", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := probe(t, h, s, act); got.acts[act] != "ok" {
+		t.Errorf("a mount that came after the birth: %v", got.acts)
 	}
 }
 
