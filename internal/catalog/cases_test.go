@@ -366,8 +366,8 @@ func (c *caseRun) read(got Content, w wantRead) {
 	case w.Base64From != nil:
 		want, encoding = base64.StdEncoding.EncodeToString(c.slice(w.Base64From)), EncodingBase64
 	}
-	if got.Content != want || got.Encoding != encoding {
-		c.t.Errorf("%s: %d bytes of %s, want %d of %s (%v)", got.Path, len(got.Content), got.Encoding, len(want), encoding, got.Err)
+	if got.Content() != want || got.Encoding != encoding {
+		c.t.Errorf("%s: %d bytes of %s, want %d of %s (%v)", got.Path, len(got.Content()), got.Encoding, len(want), encoding, got.Err)
 	}
 	if w.Size != nil && got.Size != *w.Size || w.MediaType != nil && got.MediaType != *w.MediaType || w.Truncated != nil && got.Truncated != *w.Truncated {
 		c.t.Errorf("%s: size %d, type %s, truncated %v; want %+v", got.Path, got.Size, got.MediaType, got.Truncated, w)

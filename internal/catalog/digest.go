@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -217,13 +216,7 @@ func (s *Skill) resourceDigest(ctx context.Context, path string) (ResourceDigest
 	if c.Err != nil {
 		return ResourceDigest{}, c.Err
 	}
-	served := []byte(c.Content)
-	if c.Encoding == EncodingBase64 {
-		if served, err = base64.StdEncoding.DecodeString(c.Content); err != nil {
-			return ResourceDigest{}, err
-		}
-	}
-	return ResourceDigest{path, "sha256:" + sum(served), int64(len(served))}, nil
+	return ResourceDigest{path, "sha256:" + sum([]byte(c.Data)), int64(len(c.Data))}, nil
 }
 
 func sum(b []byte) string {

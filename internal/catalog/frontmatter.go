@@ -101,11 +101,11 @@ func before(text string) string {
 
 // wholeCharacters cuts a character that the end of b splits. What is not UTF-8
 // anyway stays as it is.
-func wholeCharacters(b []byte) []byte {
+func wholeCharacters(b string) string {
 	for back := 1; back <= utf8.UTFMax-1 && back <= len(b); back++ {
 		c := b[len(b)-back]
 		if utf8.RuneStart(c) {
-			if !utf8.FullRune(b[len(b)-back:]) {
+			if !utf8.FullRuneInString(b[len(b)-back:]) {
 				return b[:len(b)-back]
 			}
 			return b

@@ -3,6 +3,7 @@ package catalog
 import (
 	"encoding/base64"
 	"fmt"
+	"strings"
 	"sync"
 	"unicode/utf8"
 )
@@ -30,19 +31,28 @@ type Content struct {
 	// Size is the file's, in bytes.
 	Size      int64
 	MediaType string
-	// Encoding is EncodingText or EncodingBase64, and says how Content is to
-	// be read. Bytes that are UTF-8 without NUL are text.
+	// Encoding is EncodingText or EncodingBase64, and says how Data is to be
+	// sent. Bytes that are UTF-8 without NUL are text.
 	Encoding string
-	// Truncated says that Content is only the beginning; Note says so in words.
+	// Truncated says that Data is only the beginning; Note says so in words.
 	Truncated bool
 	Note      string
-	Content   string
+	// Data is the bytes as they are in the file.
+	Data string
+}
+
+// Content gives the data as Encoding has it.
+func (c *Content) Content() string {
+	if c.Encoding == EncodingBase64 {
+		return base64.StdEncoding.EncodeToString([]byte(c.Data))
+	}
+	return c.Data
 }
 
 // Read gives the file at a path of the skill, its first limit bytes at most.
 // The path is resolved anew. Err of the result is set instead of an error.
 func (s *Skill) Read(unsafePath string, limit int64) Content {
-	r, err := s.Resolve(unsafePath)
+	r, err := s.reach(unsafePath)
 	if err != nil {
 		return Content{Path: unsafePath, Err: err}
 	}
@@ -56,22 +66,22 @@ func (r *Resolved) content(limit int64) Content {
 		return Content{Path: r.Path, Err: fmt.Errorf("%s cannot be read: %w", quotePath(r.Path), plain(err))}
 	}
 	c := Content{Path: r.Path, Size: max(size, int64(len(data))), MediaType: MediaType(r.Path)}
-	served, text := cut(data, limit)
+	var text bool
+	c.Data, text = cut(data, limit)
 	if int64(len(data)) > limit {
 		c.Truncated = true
 		c.Note = fmt.Sprintf("the file has %d bytes; only its first %d are here", c.Size, limit)
 	}
+	c.Encoding = EncodingBase64
 	if text {
-		c.Encoding, c.Content = EncodingText, string(served)
-	} else {
-		c.Encoding, c.Content = EncodingBase64, base64.StdEncoding.EncodeToString(served)
+		c.Encoding = EncodingText
 	}
 	return c
 }
 
 // cut gives the part of a file that is handed out, and whether it is text.
 // Text is cut between characters.
-func cut(data []byte, limit int64) (served []byte, text bool) {
+func cut(data string, limit int64) (served string, text bool) {
 	if int64(len(data)) <= limit {
 		return data, isText(data)
 	}
@@ -87,14 +97,7 @@ func cut(data []byte, limit int64) (served []byte, text bool) {
 }
 
 // isText reports whether bytes are UTF-8 and hold no NUL.
-func isText(b []byte) bool {
-	for _, c := range b {
-		if c == 0 {
-			return false
-		}
-	}
-	return utf8.Valid(b)
-}
+func isText(b string) bool { return strings.IndexByte(b, 0) < 0 && utf8.ValidString(b) }
 
 // ReadBatch gives several files, in the order asked for and repeated where
 // asked for twice. A file that cannot be read has its own error; a batch that
@@ -107,7 +110,7 @@ func (s *Skill) ReadBatch(unsafePaths []string) ([]Content, error) {
 	found := make([]*Resolved, len(unsafePaths))
 	planned := int64(0)
 	for i, path := range unsafePaths {
-		r, err := s.Resolve(path)
+		r, err := s.reach(path)
 		if err != nil {
 			out[i] = Content{Path: path, Err: err}
 			continue
@@ -116,16 +119,28 @@ func (s *Skill) ReadBatch(unsafePaths []string) ([]Content, error) {
 		planned += min(r.Size, MaxRead)
 	}
 	if planned > MaxBatch {
+		for _, r := range found {
+			r.drop()
+		}
 		return nil, &Refused{fmt.Sprintf("the %d paths are %d bytes together, over this call's %d-byte limit", len(unsafePaths), planned, MaxBatch),
 			"ask for fewer files at a time"}
 	}
 	var readers sync.WaitGroup
 	for i, r := range found {
-		if r != nil {
-			readers.Go(func() { out[i] = r.content(MaxRead) })
+		if r == nil {
+			continue
 		}
+		if len(found) == 1 || r.Size < alone {
+			out[i] = r.content(MaxRead)
+			continue
+		}
+		readers.Go(func() { out[i] = r.content(MaxRead) })
 	}
 	readers.Wait()
 	fit(out)
 	return out, nil
 }
+
+// alone is the size from which a file of a batch is read beside the others:
+// below, starting that takes longer than reading.
+const alone = 128 << 10

@@ -83,8 +83,8 @@ func (s *Skill) missingScripts(p *problems) {
 
 // readSkillMD reads the beginning of SKILL.md.
 func (s *Skill) readSkillMD(p *problems) ([]byte, bool) {
-	found, err := s.Resolve(skillFile)
-	var src []byte
+	found, err := s.reach(skillFile)
+	var src string
 	if err == nil {
 		src, _, err = found.read(MaxSkillMD)
 	}
@@ -101,7 +101,7 @@ func (s *Skill) readSkillMD(p *problems) ([]byte, bool) {
 		s.BodyTruncated = true
 		src = wholeCharacters(src[:MaxSkillMD])
 	}
-	return src, true
+	return []byte(src), true
 }
 
 // skillMDFault says why SKILL.md cannot be read, in the system's words where

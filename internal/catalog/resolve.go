@@ -1,11 +1,12 @@
 package catalog
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 )
 
 // Resolved is a file of a skill, found on disk a moment ago.
@@ -18,7 +19,32 @@ type Resolved struct {
 	// Size is in bytes.
 	Size int64
 
-	dir string // real path of the skill's directory
+	dir  string // real path of the skill's directory
+	file opened // set when it was opened on the way; closed by read and drop
+}
+
+// opened is a regular file, open for reading.
+type opened = io.ReadCloser
+
+// reach finds the file a path of the skill leads to now, to read it: it is
+// opened at once where no link is on the way, else resolved. The caller must
+// read or drop it; of its parts Path and Size are set, and Real where it was
+// resolved. The errors are those of Resolve.
+func (s *Skill) reach(unsafePath string) (*Resolved, error) {
+	if CheckPath(unsafePath) == nil {
+		if f, size := openPlain(s.Dir, unsafePath); f != nil {
+			return &Resolved{Path: unsafePath, Size: size, file: f}, nil
+		}
+	}
+	return s.Resolve(unsafePath)
+}
+
+// drop gives up a file that is not read.
+func (r *Resolved) drop() {
+	if r != nil && r.file != nil {
+		_ = r.file.Close()
+		r.file = nil
+	}
 }
 
 // errOutside is wrapped by the error for a path that leaves its skill.
@@ -115,18 +141,39 @@ func (t *tree) openRegular(rel string) (*os.File, os.FileInfo, error) {
 	return f, info, nil
 }
 
+// readSize is what is read at once.
+const readSize = 64 << 10
+
+// chunks are the memory for it: a small file would otherwise cost 64 KiB.
+var chunks = sync.Pool{New: func() any { return new([readSize]byte) }}
+
 // read gives the first limit bytes of the file, and one more when there are
 // more, and the size by the file system.
-func (r *Resolved) read(limit int64) (data []byte, size int64, err error) {
-	f, info, err := r.open()
-	if err != nil {
-		return nil, 0, err
+func (r *Resolved) read(limit int64) (data string, size int64, err error) {
+	f, size := r.file, r.Size
+	if f == nil {
+		file, info, err := r.open()
+		if err != nil {
+			return "", 0, err
+		}
+		f, size = file, info.Size()
 	}
+	r.file = nil
 	defer f.Close()
-	var b bytes.Buffer
-	b.Grow(int(min(info.Size(), limit)) + bytes.MinRead + 1)
-	if _, err := b.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
-		return nil, 0, err
+	var b strings.Builder
+	b.Grow(int(min(size, limit)) + 1)
+	chunk := chunks.Get().(*[readSize]byte)
+	defer chunks.Put(chunk)
+	for int64(b.Len()) <= limit {
+		part := chunk[:min(readSize, limit+1-int64(b.Len()))]
+		n, err := f.Read(part)
+		b.Write(part[:n])
+		if err == io.EOF || err == nil && n < len(part) && int64(b.Len()) >= size {
+			break // all there was when it was opened, and nothing behind
+		}
+		if err != nil {
+			return "", 0, err
+		}
 	}
-	return b.Bytes(), info.Size(), nil
+	return b.String(), size, nil
 }

@@ -57,7 +57,7 @@ func metadata(s *catalog.Skill) (name string, doc *yamlcore.Node) {
 		if got.Err != nil {
 			continue
 		}
-		doc, err := yamlcore.Parse([]byte(strings.TrimPrefix(got.Content, "\ufeff")), yamlcore.Options{})
+		doc, err := yamlcore.Parse([]byte(strings.TrimPrefix(got.Content(), "\ufeff")), yamlcore.Options{})
 		if err != nil {
 			doc = nil
 		}

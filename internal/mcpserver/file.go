@@ -6,6 +6,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"skill-mcp/internal/catalog"
+	"skill-mcp/internal/rpc"
 )
 
 // maxEchoedPath is how much of a path an answer repeats; no usable path is
@@ -58,14 +59,16 @@ func (s *Server) handleFile(_ context.Context, r mcp.CallToolRequest) (*mcp.Call
 		return failed(err), nil
 	}
 	out := filed{Skill: sk.Name, Files: make([]any, len(read))}
-	var keys, texts []string
+	var keys []string
+	var fills []rpc.Fill
 	for i, c := range read {
 		if c.Err != nil {
 			out.Files[i] = fileError{cut(c.Path, maxEchoedPath), redact(c.Err.Error())}
 			continue
 		}
 		out.Files[i] = fileEntry{c.Path, c.Size, c.MediaType, c.Encoding, c.Truncated, c.Note, ""}
-		keys, texts = append(keys, "content"), append(texts, c.Content)
+		keys = append(keys, "content")
+		fills = append(fills, rpc.Fill{Text: c.Data, Base64: c.Encoding == catalog.EncodingBase64})
 	}
-	return result(out, keys, texts)
+	return result(out, keys, fills)
 }

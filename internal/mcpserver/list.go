@@ -68,7 +68,7 @@ func (s *Server) handleList(ctx context.Context, r mcp.CallToolRequest) (*mcp.Ca
 	text := v.listText
 	v.mu.Unlock()
 	if text != "" {
-		return success(text), nil
+		return success(text)
 	}
 	ready, err := s.hello(ctx)
 	l := s.list(v, ready, err)
@@ -81,7 +81,7 @@ func (s *Server) handleList(ctx context.Context, r mcp.CallToolRequest) (*mcp.Ca
 		v.listText = text
 		v.mu.Unlock()
 	}
-	return success(text), nil
+	return success(text)
 }
 
 // list puts the answer together. helperErr is why ready is empty.

@@ -76,7 +76,7 @@ func loadResult(out loaded) (*mcp.CallToolResult, error) {
 			return nil, err
 		}
 		if wireLen(text) <= maxResult || len(out.Files) == 0 {
-			return success(text), nil
+			return success(text)
 		}
 		out.Files = out.Files[:len(out.Files)/2]
 		out.FilesNote = fmt.Sprintf("only the first %d of %d files fit this answer", len(out.Files), all)

@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"skill-mcp/internal/confirm"
+	"skill-mcp/internal/jsontext"
 	"skill-mcp/internal/rpc"
 )
 
@@ -43,53 +44,34 @@ func wireLen(text string) int {
 // textCost is the length of raw text on the wire inside a result: escaped once
 // as a JSON string and once more as part of the text block.
 func textCost(s string) int {
-	n := 0
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			n += 4
-		case c == '\n' || c == '\r' || c == '\t' || c == '\b' || c == '\f':
-			n += 3
-		case c < ' ':
-			n += 7
-		case c == 0xe2: // U+2028 and U+2029 are escaped by encoding/json
-			if strings.HasPrefix(s[i:], "\u2028") || strings.HasPrefix(s[i:], "\u2029") {
-				n += 7
-				i += 2
-				continue
-			}
-			n++
-		default:
-			n++
-		}
-	}
-	return n
+	_, twice := jsontext.Lengths(s)
+	return twice
 }
 
 // success makes the result of a tool: one text block of one line, and the same
 // object as structured content where that is small.
-func success(text string) *mcp.CallToolResult {
-	r := &mcp.CallToolResult{Content: []mcp.Content{mcp.TextContent{Type: "text", Text: text}}}
-	if len(text) <= maxStructured {
-		r.RawStructuredContent = json.RawMessage(text)
+func success(text string) (*mcp.CallToolResult, error) { return filled(text, nil, nil) }
+
+// filled is a success whose object gets texts in its empty members.
+func filled(text string, keys []string, fills []rpc.Fill) (*mcp.CallToolResult, error) {
+	d, err := rpc.NewDocument(text, keys, fills)
+	if err != nil {
+		return nil, fmt.Errorf("encode the result: %w", err)
 	}
-	return r
+	if d.WireLen() > maxResult {
+		return failure("the result is larger than a message may be", "ask for less at once"), nil
+	}
+	return rpc.NewDocumentResult(d, d.Len() <= maxStructured), nil
 }
 
 // result encodes v as a success. Its members named by keys are empty texts in v
 // and get the texts.
-func result(v any, keys, texts []string) (*mcp.CallToolResult, error) {
+func result(v any, keys []string, fills []rpc.Fill) (*mcp.CallToolResult, error) {
 	text, err := encode(v)
-	if err == nil {
-		text, err = spliced(text, keys, texts)
-	}
 	if err != nil {
 		return nil, err
 	}
-	if wireLen(text) > maxResult {
-		return failure("the result is larger than a message may be", "ask for less at once"), nil
-	}
-	return success(text), nil
+	return filled(text, keys, fills)
 }
 
 // gateResult makes an answer of the confirmation gate a result. Its text is

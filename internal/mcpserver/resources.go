@@ -128,10 +128,11 @@ func (s *Server) readResource(ctx context.Context, raw json.RawMessage) (any, er
 		return nil, notFound(ctx, uri)
 	}
 	c := readContent{URI: uri, MimeType: got.MediaType}
+	content := got.Content()
 	if got.Encoding == catalog.EncodingText {
-		c.Text = &got.Content
+		c.Text = &content
 	} else {
-		c.Blob = &got.Content
+		c.Blob = &content
 	}
 	if got.Truncated {
 		c.Meta = map[string]any{"skill-mcp/truncated": true, "skill-mcp/size": got.Size}

@@ -159,9 +159,9 @@ func ranResult(r ran) (*mcp.CallToolResult, error) {
 		}
 		r.OutputNote = "the output consists of characters that grow when they are sent; less of it is shown than was kept"
 	}
-	texts := []string{r.Stdout, r.Stderr}
+	fills := []rpc.Fill{{Text: r.Stdout}, {Text: r.Stderr}}
 	r.Stdout, r.Stderr = "", ""
-	return result(r, []string{"stdout", "stderr"}, texts)
+	return result(r, []string{"stdout", "stderr"}, fills)
 }
 
 // prefixCosting gives the longest start of text that takes at most room bytes

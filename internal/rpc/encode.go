@@ -84,17 +84,25 @@ func requestFrame(id int64, method string, params any) ([]byte, error) {
 // sizeHint guesses the length of an encoded result, so that a frame of
 // megabytes is not grown step by step.
 func sizeHint(result any) int {
-	var content []mcp.Content
+	var tool mcp.CallToolResult
 	switch r := result.(type) {
 	case *mcp.CallToolResult:
-		content = r.Content
+		if r != nil {
+			tool = *r
+		}
 	case mcp.CallToolResult:
-		content = r.Content
+		tool = r
 	case json.RawMessage:
 		return len(r)
 	}
 	n := 0
-	for _, c := range content {
+	if d, ok := tool.StructuredContent.(Document); ok {
+		n = d.Len()
+	}
+	for _, c := range tool.Content {
+		if block, ok := c.(Block); ok {
+			n += block.Document.WireLen()
+		}
 		if text, ok := textOf(c); ok {
 			n += len(text.Text) + strings.Count(text.Text, `"`) + strings.Count(text.Text, `\`)
 		}
@@ -172,6 +180,10 @@ func appendContent(dst []byte, content []mcp.Content) ([]byte, error) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
+		if block, ok := c.(Block); ok {
+			dst = block.append(dst)
+			continue
+		}
 		if text, ok := textOf(c); ok {
 			dst = append(appendString(append(dst, `{"type":"text","text":`...), text.Text), '}')
 			continue
@@ -199,6 +211,9 @@ func textOf(c mcp.Content) (text mcp.TextContent, ok bool) {
 
 // appendValue writes any value on one line, with <, > and & as they are.
 func appendValue(dst []byte, value any) ([]byte, error) {
+	if d, ok := value.(Document); ok {
+		return d.appendObject(dst), nil
+	}
 	if raw, ok := value.(json.RawMessage); ok && bytes.IndexByte(raw, '\n') < 0 && json.Valid(raw) {
 		return append(dst, raw...), nil
 	}
