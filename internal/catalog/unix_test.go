@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -148,5 +149,28 @@ func TestALaterScanLeavesTheOldCatalogAsItWas(t *testing.T) {
 	}
 	if next.hashes != old.hashes {
 		t.Error("what was known of files is lost")
+	}
+}
+
+// TestOnlyPlainFilesAreOpenedInOneStep: whatever is not a regular file below
+// the skill, reached without links, is left to Resolve.
+func TestOnlyPlainFilesAreOpenedInOneStep(t *testing.T) {
+	dir := plant(t, map[string]string{"a/SKILL.md": good("a"), "a/sub/x": "inside", "out/x": "outside", "a/link": "->sub/x", "a/leave": "->../out/x", "a/dir": "->sub"})
+	if err := syscall.Mkfifo(filepath.Join(dir, "a", "fifo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"sub/x": "inside", "link": "inside", "dir/x": "inside", "leave": "", "fifo": "", "sub": "", "none": "", "sub/x/y": "",
+	} {
+		f, size := openPlain(filepath.Join(dir, "a"), path)
+		if plain := f != nil; plain != (path == "sub/x" && runtime.GOOS == "linux") || plain && size != 6 {
+			t.Errorf("%s: opened in one step %v, of size %d", path, plain, size)
+		}
+		if f != nil {
+			_ = f.Close()
+		}
+		if got := scan(dir).Skill("a").Read(path, MaxRead); got.Data != want || (got.Err == nil) != (want != "") {
+			t.Errorf("%s: %q, %v", path, got.Data, got.Err)
+		}
 	}
 }

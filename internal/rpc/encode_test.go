@@ -151,3 +151,36 @@ func TestDeepNestingCostsNoMoreThanItsLength(t *testing.T) {
 		t.Error("refused")
 	}
 }
+
+// TestDocumentsAreWrittenAsTheyWouldBeInOneString: the frame of a document, of
+// this package's encoder or another, is that of the text it stands for.
+func TestDocumentsAreWrittenAsTheyWouldBeInOneString(t *testing.T) {
+	raw := "\x00\xff\x80abc"
+	d, err := NewDocument(`{"a":"\"b\":\"\"","b":"","c":1,"b":"","d":"é"}`, []string{"b", "b"}, []Fill{{Text: "x\"\\\n\u2028y"}, {Text: raw, Base64: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := `{"a":"\"b\":\"\"","b":"x\"\\\n\u2028y","c":1,"b":"AP+AYWJj","d":"é"}`
+	for _, structured := range []bool{false, true} {
+		want := mcp.NewToolResultText(text)
+		if structured {
+			want.RawStructuredContent = json.RawMessage(text)
+		}
+		got := NewDocumentResult(d, structured)
+		a, errA := resultFrame(json.RawMessage("1"), got, "")
+		b, errB := resultFrame(json.RawMessage("1"), want, "")
+		if errA != nil || errB != nil || string(a) != string(b) {
+			t.Errorf("%s\n%s %v %v", a, b, errA, errB)
+		}
+		other, err := json.Marshal(got.Content)
+		if plain, _ := json.Marshal(want.Content); err != nil || string(other) != string(plain) {
+			t.Errorf("%s\n%s %v", other, plain, err)
+		}
+	}
+	if d.Len() != len(text) || d.WireLen() != len(appendString(nil, text))-2 {
+		t.Errorf("%d and %d bytes", d.Len(), d.WireLen())
+	}
+	if _, err := NewDocument(`{"a":"\"b\":\"\""}`, []string{"b"}, make([]Fill, 1)); err == nil {
+		t.Error("a text without a place is put somewhere")
+	}
+}
