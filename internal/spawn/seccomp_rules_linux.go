@@ -26,7 +26,7 @@ const newFlags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | u
 // Arguments that headers name and x/sys does not.
 const (
 	msgFastopen  = 0x20000000
-	protoMPTCP   = 262
+	tcpULP       = 31
 	tiocsti      = 0x5412
 	tioclinux    = 0x541c
 	prioProcess  = 0
@@ -42,6 +42,11 @@ func not(arg int, v uint32) seccomp.Test {
 }
 func bits(arg int, mask uint32) seccomp.Test {
 	return seccomp.Test{Arg: arg, Op: seccomp.AnyBit, Mask: mask}
+}
+
+// kind tests the type of a socket, without the flags that share the argument.
+func kind(op seccomp.Op, v uint32) seccomp.Test {
+	return seccomp.Test{Arg: 1, Op: op, Mask: 0xf, Value: v}
 }
 
 // always are the rows of every run: a deny-list that node 20 to 26 survive
@@ -103,11 +108,15 @@ func sockets(n policy.Network) []seccomp.Row {
 		family = append(family, not(0, unix.AF_INET), not(0, unix.AF_INET6), not(0, unix.AF_NETLINK))
 		out = append(out,
 			seccomp.Row{Calls: []string{"socket"}, When: []seccomp.Test{is(0, unix.AF_NETLINK), not(2, unix.NETLINK_ROUTE)}, Do: noFamily, Why: "of netlink only the list of interfaces"},
-			seccomp.Row{Calls: []string{"socket"}, When: []seccomp.Test{not(0, unix.AF_UNIX), is(2, protoMPTCP)}, Do: noProto, Why: "multipath TCP connects past Landlock"})
+			seccomp.Row{Calls: []string{"socket"}, When: []seccomp.Test{not(0, unix.AF_UNIX), kind(seccomp.Equal, unix.SOCK_STREAM), not(2, 0), not(2, unix.IPPROTO_TCP)}, Do: noProto, Why: "multipath TCP, SCTP and SMC connect past Landlock, which knows TCP alone"},
+			seccomp.Row{Calls: []string{"socket"}, When: []seccomp.Test{not(0, unix.AF_UNIX), kind(seccomp.Equal, unix.SOCK_SEQPACKET)}, Do: noProto, Why: "SCTP again"},
+			seccomp.Row{Calls: []string{"socket"}, When: []seccomp.Test{not(0, unix.AF_UNIX), kind(seccomp.Equal, unix.SOCK_DCCP)}, Do: noProto, Why: "a transport nobody filters"},
+			seccomp.Row{Calls: []string{"setsockopt"}, When: []seccomp.Test{is(1, unix.IPPROTO_TCP), is(2, tcpULP)}, Do: denied, Why: "it turns a TCP socket into another kind (SMC, since Linux 5.17), which Landlock does not know"})
 	}
 	if n == policy.NetProxy {
+		out = append(out, seccomp.Row{Calls: []string{"listen"}, Do: denied, Why: "a socket that was not bound takes a port of the host by itself, past Landlock; the family is not among the arguments"})
 		for _, f := range []uint32{unix.AF_INET, unix.AF_INET6} {
-			out = append(out, seccomp.Row{Calls: []string{"socket"}, When: []seccomp.Test{is(0, f), {Arg: 1, Op: seccomp.NotEqual, Mask: 0xf, Value: unix.SOCK_STREAM}}, Do: noProto, Why: "only TCP leads to the proxy"})
+			out = append(out, seccomp.Row{Calls: []string{"socket"}, When: []seccomp.Test{is(0, f), kind(seccomp.NotEqual, unix.SOCK_STREAM)}, Do: noProto, Why: "only TCP leads to the proxy"})
 		}
 	}
 	return append(out, seccomp.Row{Calls: []string{"socket", "socketpair"}, When: family, Do: noFamily, Why: "families the network mode does not give: vsock, packet, netlink, alg and the rest"})

@@ -68,6 +68,8 @@ func attacks(t *testing.T) []attack {
 		{step: "seccomp", act: "persona", refused: `^EPERM$`, works: `^ok$`, off: []report.Layer{report.Seccomp}},
 		{step: "seccomp", act: "socket:2,2,0", refused: `^EAFNOSUPPORT$`, works: `^ok$`, off: []report.Layer{report.Seccomp}},
 		{step: "seccomp", act: "socket:0x100000002,2,0", refused: `^EAFNOSUPPORT$`, works: `^ok$`, off: []report.Layer{report.Seccomp}},
+		{step: "seccomp", act: "listen", refused: `^EAFNOSUPPORT$`, works: `^ok$`, on: []report.Layer{report.LandlockFS, report.LandlockNet, report.LandlockScope, report.NSNet}, off: []report.Layer{report.Seccomp}},
+		{step: "seccomp", act: "affinity:" + me, refused: `^EPERM$`, works: `^ok$`, user: true, on: append(files, report.NSPid, report.UID), off: []report.Layer{report.Seccomp}},
 		{step: "seccomp", act: "prlimit:" + me, refused: `^EPERM$`, works: `^ok$`, on: append(files, report.NSPid, report.UID), off: []report.Layer{report.Seccomp}},
 		{step: "seccomp", act: "setprio:" + me, refused: `^EPERM$`, works: `^ok$`, user: true, on: append(files, report.NSPid, report.UID), off: []report.Layer{report.Seccomp}},
 		{step: "seccomp", act: "unshare:0x10000000", refused: `^EPERM$`, works: `^(ok|EINVAL)$`, off: []report.Layer{report.Seccomp}},
