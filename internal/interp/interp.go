@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"skill-mcp/internal/policy"
@@ -32,21 +33,53 @@ const versionWait = 5 * time.Second
 // closed, some time after ask.
 type Interpreter struct {
 	entry policy.Interpreter
+	path  string
 	prog  spawn.Program
 
 	known   chan struct{}
 	version string
 	reason  string // why it cannot run
+	short   bool   // of descriptors or processes, while it was looked up
 }
 
 // New resolves an entry on the server's PATH.
 func New(entry policy.Interpreter, path string) *Interpreter {
-	i := &Interpreter{entry: entry, known: make(chan struct{})}
+	i := &Interpreter{entry: entry, path: path, known: make(chan struct{})}
 	var err error
 	if i.prog, err = resolve(entry, path); err != nil {
 		i.reason = err.Error()
 	}
+	i.short = short()
 	return i
+}
+
+// Again looks an interpreter up anew that was looked up while this process was
+// short of descriptors or processes: what was found then may lack a library,
+// and the want passes. started is as for Ask.
+func (i *Interpreter) Again(started func(pid int)) {
+	select {
+	case <-i.known:
+	default:
+		return // it is being asked
+	}
+	if i.short {
+		i.Close()
+		*i = *New(i.entry, i.path)
+		i.Ask(started)
+	}
+}
+
+// short reports whether this process has no room for a handful of descriptors.
+func short() bool {
+	const handful = 8
+	for range handful {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			return true
+		}
+		defer f.Close()
+	}
+	return false
 }
 
 // Ask starts the question for the version and does not wait for the answer.
@@ -61,7 +94,8 @@ func (i *Interpreter) Ask(started func(pid int)) {
 		close(i.known)
 		return
 	}
-	answer := askVersion(i.prog.Path, started)
+	answer, err := askVersion(i.prog.Path, started)
+	i.short = i.short || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.ENOMEM)
 	go func() {
 		defer close(i.known)
 		i.version = answer()
@@ -183,8 +217,9 @@ func checkPin(f *os.File, pin string) string {
 }
 
 // askVersion runs the program with --version and nothing of the environment,
-// and returns what waits for its answer. Any failure leaves the version unknown.
-func askVersion(path string, started func(pid int)) (answer func() string) {
+// and returns what waits for its answer. Any failure leaves the version unknown;
+// err is why it could not be started.
+func askVersion(path string, started func(pid int)) (answer func() string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), versionWait)
 	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.Env = []string{}
@@ -192,9 +227,9 @@ func askVersion(path string, started func(pid int)) (answer func() string) {
 	var out bytes.Buffer
 	cmd.Stdout = &limited{&out, 4 << 10}
 	cmd.WaitDelay = time.Second // a child that left its pipe to another
-	if cmd.Start() != nil {
+	if err := cmd.Start(); err != nil {
 		cancel()
-		return func() string { return "" }
+		return func() string { return "" }, err
 	}
 	started(cmd.Process.Pid)
 	return func() string {
@@ -203,7 +238,7 @@ func askVersion(path string, started func(pid int)) (answer func() string) {
 			return ""
 		}
 		return firstNumber(out.String())
-	}
+	}, nil
 }
 
 // limited keeps the first n bytes of what is written and drops the rest.

@@ -145,6 +145,7 @@ func (m *monitor) checkInterpreter(a *approved) *wire.Refused {
 	if i == nil {
 		return refusal(wire.CodeInterpreter, "the owner can add it to the policy", "interpreter %q is not in the set (%s)", a.req.Interpreter, set)
 	}
+	i.Again(m.host.Spare)
 	s := i.State(true)
 	if why := resource.TooLittle(i.Name(), s.Version); why != "" {
 		return refusal(wire.CodeInterpreter, "start the server with a higher limit (ulimit -d, ulimit -v), or with an older node", "%s", why)

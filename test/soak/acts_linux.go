@@ -108,7 +108,8 @@ type outcome struct {
 	ExitCode     *int
 	Stdout       string
 	Evidence     struct {
-		Survivors, Leftovers []json.RawMessage
+		Survivors, Leftovers   []json.RawMessage
+		SetupStage, SetupErrno string
 	}
 }
 
@@ -211,5 +212,5 @@ func (c *client) judge(kind string, r outcome, cancel time.Duration) {
 			return
 		}
 	}
-	c.led.violate("%s ended with %s", kind, r.Verdict)
+	c.led.violate("%s ended with %s %s %s", kind, r.Verdict, r.Evidence.SetupStage, r.Evidence.SetupErrno)
 }
