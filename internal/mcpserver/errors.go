@@ -35,7 +35,7 @@ func failure(message, hint string) *mcp.CallToolResult {
 	}
 	return &mcp.CallToolResult{
 		IsError: true,
-		Content: []mcp.Content{mcp.TextContent{Type: "text", Text: redact(cut(text, maxErrorText))}},
+		Content: []mcp.Content{mcp.TextContent{Type: "text", Text: cut(redact(text), maxErrorText)}},
 	}
 }
 
