@@ -85,6 +85,19 @@ func TestPromptIsAnsweredByAnotherRequest(t *testing.T) {
 	}
 }
 
+// TestAClientWithoutStreamsIsNotAsked: a question could not reach it, and the
+// call would wait for an answer to the end of its time.
+func TestAClientWithoutStreamsIsNotAsked(t *testing.T) {
+	st := open(t, Options{})
+	h := st.session()
+	h["Accept"] = "application/json"
+	resp := st.do("POST", call(2, "ask", ""), h)
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.Header.Get("Content-Type") != "application/json" || !strings.Contains(string(body), "unanswered") {
+		t.Errorf("%v, %s", err, body)
+	}
+}
+
 func TestCallEndsWithItsClient(t *testing.T) {
 	st := open(t, Options{})
 	h := st.session()

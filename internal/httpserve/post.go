@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -52,8 +53,9 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 
 // acceptable judges the headers that say what goes in and out.
 func acceptable(r *http.Request) *refusal {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return &refusal{http.StatusUnsupportedMediaType, "Content-Type must be application/json"}
+	kind, more, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if charset := more["charset"]; err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return &refusal{http.StatusUnsupportedMediaType, "Content-Type must be application/json, in UTF-8"}
 	}
 	if accept := r.Header.Values("Accept"); len(accept) > 0 && !accepts(accept, "application/json") {
 		return &refusal{http.StatusNotAcceptable, "Accept must hold application/json and text/event-stream"}
@@ -66,7 +68,11 @@ func accepts(headers []string, kind string) bool {
 	family, _, _ := strings.Cut(kind, "/")
 	for _, header := range headers {
 		for item := range strings.SplitSeq(header, ",") {
-			name, _, _ := strings.Cut(item, ";")
+			name, quality, _ := strings.Cut(item, ";")
+			weight, weighed := strings.CutPrefix(strings.ToLower(strings.TrimSpace(quality)), "q=")
+			if q, err := strconv.ParseFloat(weight, 64); weighed && err == nil && q == 0 {
+				continue // "not this" (RFC 9110, 12.4.2)
+			}
 			switch strings.ToLower(strings.TrimSpace(name)) {
 			case kind, family + "/*", "*/*":
 				return true
@@ -176,11 +182,14 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, one *rpc.Session
 		writeJSON(w, status(fault.Code), rpc.Refusal(msg.ID, fault))
 		return fault.Code
 	}
+	streams := accepts(r.Header.Values("Accept"), "text/event-stream")
+	if !streams {
+		call.OneWay()
+	}
 	go func() {
 		call.Run()
 		st.finish()
 	}()
-	streams := accepts(r.Header.Values("Accept"), "text/event-stream")
 	ev := newEvents(w)
 	tick := time.NewTicker(quietFor)
 	defer tick.Stop()

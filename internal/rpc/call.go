@@ -26,6 +26,7 @@ type Call struct {
 	meta    json.RawMessage
 	modern  bool
 	listens bool // subscriptions/listen
+	oneWay  bool // nothing but the answer reaches the client
 	out     Sink
 	ctx     context.Context
 	stop    context.CancelFunc

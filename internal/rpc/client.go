@@ -28,6 +28,9 @@ func (c *Call) Elicitation() Support {
 	if c == nil {
 		return Unknown
 	}
+	if c.oneWay && !c.modern { // since 2026-07-28 the question is the answer
+		return Absent
+	}
 	caps := c.capabilities()
 	if caps == nil {
 		return Unknown
@@ -50,6 +53,10 @@ func (c *Call) Elicitation() Support {
 	}
 	return Declared
 }
+
+// OneWay notes that nothing but the answer reaches the client, so that it is
+// asked nothing before. Precondition: the call does not run yet.
+func (c *Call) OneWay() { c.oneWay = true }
 
 // capabilities gives what the client declared for this request, or nil.
 func (c *Call) capabilities() json.RawMessage {

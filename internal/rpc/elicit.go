@@ -61,6 +61,9 @@ func (s *Session) forgetAsk(id int64) {
 // elicit asks the person at the client and waits for at most ElicitWait. The
 // only error is the end of ctx.
 func (c *Call) elicit(ctx context.Context, params mcp.ElicitationParams) (*mcp.ElicitationResult, error) {
+	if c.oneWay {
+		return elicited(ActionUnanswered, nil), nil
+	}
 	id, ch, open := c.s.ask()
 	if !open {
 		return elicited(ActionFailed, nil), nil

@@ -83,10 +83,10 @@ func checkText(line []byte) *Error {
 		return Errorf(CodeParse, "read message: the line is not UTF-8")
 	}
 	if !json.Valid(line) {
-		return Errorf(CodeParse, "read message: the line is not one JSON value")
+		return Errorf(CodeParse, "read message: it is not one JSON value")
 	}
 	if bytes.TrimLeft(line, " \t\r\n")[0] == '[' {
-		return Errorf(CodeInvalidRequest, "batches are not supported: send one message a line")
+		return Errorf(CodeInvalidRequest, "batches are not supported: send each message by itself")
 	}
 	return nil
 }
