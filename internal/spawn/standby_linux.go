@@ -24,7 +24,7 @@ func (h *Host) expect(s Spec) {
 		return
 	}
 	// Of the spec only what a birth reads: not an environment, not a descriptor.
-	s = Spec{Policy: s.Policy, Limits: s.Limits, Network: s.Network, Exec: Program{Path: s.Exec.Path, Read: s.Exec.Read}}
+	s = Spec{Policy: s.Policy, Limits: s.Limits, Network: s.Network, DataDir: s.DataDir, Exec: Program{Path: s.Exec.Path, Read: s.Exec.Read}}
 	coming := make(chan *Run, 1)
 	h.coming = coming
 	h.remounted() // what changed until now the child will see

@@ -33,6 +33,8 @@ type builder struct {
 	links map[string]string // path -> where it leads, "" = no link
 	dirs  map[string]bool   // path -> it is a directory, as far as asked
 	rules []order.Rule
+	// theirs are the folders that runs may write: no link in one is followed.
+	theirs map[file]bool
 }
 
 // alwaysRead is readable by every run besides what policy and program name.
@@ -49,14 +51,11 @@ func (h *Host) grants(s Spec, o *order.Order, r *Run, conf string) {
 		b = h.base(s, o, r)
 	}
 	b.conf = conf
+	writes := b.writable(s)
 	for _, at := range s.Read {
 		b.reach(at, order.ViewOp{Kind: "tree"}, order.AccessExec)
 	}
 	b.reach(s.SkillPath, order.ViewOp{Kind: "tree", N: 1 + order.SkillFile, Map: h.mapFD(o, s.SkillPath)}, order.AccessExec)
-	writes := append([]policy.Path{}, s.Policy.Write...)
-	if s.DataDir != "" {
-		writes = append(writes, policy.Path{Path: s.DataDir})
-	}
 	for _, w := range writes {
 		b.reach(w.Path, order.ViewOp{Kind: "write", Map: h.mapFD(o, w.Path)}, order.AccessWrite)
 	}
@@ -79,7 +78,8 @@ func (h *Host) grants(s Spec, o *order.Order, r *Run, conf string) {
 // base is what every run of an interpreter in a network mode has by one policy,
 // whatever the skill: a child that waits has it in place already.
 func (h *Host) base(s Spec, o *order.Order, r *Run) *builder {
-	b := &builder{ops: map[string]order.ViewOp{}, links: map[string]string{}, dirs: map[string]bool{}}
+	b := &builder{ops: map[string]order.ViewOp{}, links: map[string]string{}, dirs: map[string]bool{}, theirs: map[file]bool{}}
+	b.writable(s)
 	if o.Has(report.NSMount) {
 		b.skeleton(s, o)
 	} else {
@@ -112,7 +112,7 @@ func (h *Host) base(s Spec, o *order.Order, r *Run) *builder {
 // sameProgram reports whether both have the same base: takeStandby compares the
 // rest.
 func sameProgram(a, b Spec) bool {
-	return a.Exec.Path == b.Exec.Path && slices.Equal(a.Exec.Read, b.Exec.Read) && slices.Equal(a.Policy.Read, b.Policy.Read)
+	return a.Exec.Path == b.Exec.Path && slices.Equal(a.Exec.Read, b.Exec.Read) && slices.Equal(a.Policy.Read, b.Policy.Read) && a.DataDir == b.DataDir
 }
 
 // skeleton is the part of the view that is not the host's.
@@ -162,13 +162,17 @@ func (b *builder) hide(at string) {
 }
 
 // reach shows a path as it is reached on the host: each link on the way, and
-// what they lead to. A path that is not there is not shown.
+// what they lead to. A path that is not there is not shown, nor is one that a
+// run may have led elsewhere.
 func (b *builder) reach(at string, v order.ViewOp, access int64) {
 	at = path.Clean(at)
 	for links := 0; links < 40; links++ {
 		link, target := b.firstLink(at)
 		if link == "" {
 			break
+		}
+		if b.swapped(link) {
+			return
 		}
 		if !b.covered(link) {
 			b.ops[link] = order.ViewOp{Kind: "link", Path: link, Arg: target}

@@ -94,6 +94,10 @@ var acts = map[string]func(string) string{
 		return word(unix.Chmod(p, 0o4755))
 	},
 	"rename": func(p string) string { return word(os.Rename(p, p+".away")) },
+	"link": func(p string) string { // link:TARGET=AT
+		to, at, _ := strings.Cut(p, "=")
+		return word(os.Symlink(to, at))
+	},
 	"chmod":  func(p string) string { return word(unix.Chmod(p, 0o755)) },
 	"list":   list,
 	"cat":    func(p string) string { b, err := os.ReadFile(p); return word(err) + " " + strconv.Quote(string(b)) },
