@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -123,10 +124,15 @@ func (c *child) addPorts() error {
 }
 
 // addPath adds one path rule. A path that is not there, or that the run's user
-// cannot reach, needs none.
+// cannot reach, needs none; nor does one that became a link since the monitor
+// looked, which would open whatever it leads to.
 func addPath(set int, r order.Rule, handled uint64) error {
-	fd, err := unix.Open(r.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	if strings.HasPrefix(r.Path, "/proc/") { // self is a link of the kernel's
+		how.Resolve = 0
+	}
+	fd, err := unix.Openat2(unix.AT_FDCWD, r.Path, &how)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ELOOP) {
 		return nil
 	}
 	if err != nil {

@@ -69,6 +69,9 @@ func Probe(p policy.Policy, opts ProbeOptions) *Host {
 	if h.tmpRoot == "" {
 		h.tmpRoot = os.TempDir()
 	}
+	if real, err := filepath.EvalSymlinks(h.tmpRoot); err == nil {
+		h.tmpRoot = real // rules are on paths without links
+	}
 	if opts.LockDir == "" {
 		opts.LockDir = "/run/skill-mcp"
 	}
@@ -81,7 +84,10 @@ func Probe(p policy.Policy, opts ProbeOptions) *Host {
 		h.broken = err
 		return h
 	}
-	h.mounts, _ = os.Open("/proc/self/mountinfo")
+	// Not by os.Open: Go would watch it, and a change is told once, to whoever asks first.
+	if fd, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {
+		h.mounts = os.NewFile(uintptr(fd), "mountinfo")
+	}
 	h.probeLandlock()
 	h.probeUID(opts.LockDir)
 	h.probeGroups()

@@ -55,7 +55,7 @@ func swap(t *testing.T, p policy.Policy, grant func(*Spec, string)) {
 	grant(&s, inner)
 	got := probe(t, h, s, "write:"+inner+"/own", "rename:"+inner, "link:"+outside+"="+inner, "write:"+work+"/new")
 	if got.acts["write:"+work+"/new"] != "ok" {
-		t.Fatalf("the run cannot write its folder: %v", got.acts)
+		t.Fatalf("the run cannot write its folder: %v %+v", got.acts, got.fence.Row(report.NSMount))
 	}
 	if at, err := os.Readlink(inner); err != nil || at != outside { // a mount of its own is in the way: another program of the owner's does it
 		os.Rename(inner, inner+".away")
