@@ -17,10 +17,10 @@ import (
 const (
 	// pipeSize lets a script write its 1 MiB and exit at once without losing
 	// it; a 64 KiB pipe also drains at half the speed.
-	pipeSize = 1 << 20
-	readSize = 256 << 10 // one read; larger gains nothing measurable
-	tailSize = 4 << 10   // the last words kept for verdict and progress
-	lineMax  = 120       // characters of a line in progress (the contract, 5)
+	pipeSize  = 1 << 20
+	chunkSize = 64 << 10 // one read, and one piece of what is kept; divides wire.MaxOutput
+	tailSize  = 4 << 10  // the last words kept for verdict and progress
+	lineMax   = 120      // characters of a line in progress (the contract, 5)
 )
 
 // Capture takes in both streams of a run: the first MiB of each is kept, all
@@ -33,16 +33,17 @@ type Capture struct {
 	left     atomic.Int64  // bytes until flood
 }
 
-// Stream is one of the two. Its mutex guards kept and tail.
+// Stream is one of the two. Its mutex guards what is kept and the tail.
 type Stream struct {
 	r     *os.File
 	W     *os.File     // the write end, for the script
 	total atomic.Int64 // all bytes, kept or not
 
-	mu   sync.Mutex
-	kept []byte
-	told int // bytes of kept that More gave
-	tail []byte
+	mu     sync.Mutex
+	chunks [][]byte // what is kept and was not told; the last one may have room
+	kept   int      // bytes kept, told or not
+	told   int      // bytes that More gave
+	tail   []byte
 }
 
 // New makes both pipes and starts reading.
@@ -132,14 +133,32 @@ func (c *Capture) Progress(start time.Time) wire.Progress {
 	}
 }
 
-// pump reads until the stream ends or is closed.
+// pump reads until the stream ends or is closed: the first MiB into what is
+// kept, the rest only to count it and to know its last words.
 func (s *Stream) pump(came func(n int, kept bool)) {
-	buf := make([]byte, readSize)
-	for {
-		n, err := s.r.Read(buf)
+	for room := s.room(); room != nil; room = s.room() {
+		n, err := s.r.Read(room)
 		if n > 0 {
 			s.total.Add(int64(n))
-			came(n, s.keep(buf[:n]))
+			s.keep(n)
+			came(n, true)
+		}
+		if err != nil {
+			return
+		}
+	}
+	d := s.newDropper()
+	defer d.close()
+	buf := make([]byte, d.size())
+	for {
+		n, err := s.r.Read(buf)
+		s.remember(buf[:n])
+		if err == nil {
+			n += d.drop()
+		}
+		if n > 0 {
+			s.total.Add(int64(n))
+			came(n, false)
 		}
 		if err != nil {
 			return
@@ -147,24 +166,55 @@ func (s *Stream) pump(came func(n int, kept bool)) {
 	}
 }
 
-// keep holds on to what fits and to the last bytes, and reports whether anything
-// of b was kept.
-func (s *Stream) keep(b []byte) bool {
+// room gives the memory to read into, nil once all is kept that will be.
+func (s *Stream) room() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := len(s.kept)
-	s.kept = append(s.kept, b[:min(len(b), wire.MaxOutput-before)]...)
-	s.tail = append(s.tail, b[max(0, len(b)-tailSize):]...)
-	s.tail = s.tail[max(0, len(s.tail)-tailSize):]
-	return len(s.kept) > before
+	if s.kept >= wire.MaxOutput {
+		return nil
+	}
+	if n := len(s.chunks); n == 0 || len(s.chunks[n-1]) == cap(s.chunks[n-1]) {
+		s.chunks = append(s.chunks, make([]byte, 0, chunkSize))
+	}
+	last := s.chunks[len(s.chunks)-1]
+	return last[len(last):cap(last)]
 }
 
-// More returns what was kept since the last call, to be told.
+// keep holds on to n bytes that were read into the room.
+func (s *Stream) keep(n int) {
+	s.mu.Lock()
+	last := &s.chunks[len(s.chunks)-1]
+	*last = (*last)[:len(*last)+n]
+	b := (*last)[len(*last)-n:]
+	s.kept += n
+	s.mu.Unlock()
+	s.remember(b)
+}
+
+// remember keeps the last bytes.
+func (s *Stream) remember(b []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b = b[max(0, len(b)-tailSize):]
+	s.tail = append(s.tail[:0], s.tail[max(0, len(s.tail)+len(b)-tailSize):]...)
+	s.tail = append(s.tail, b...)
+}
+
+// More returns what was kept and not yet told, a piece at a time, and nothing
+// when all is told. It is the caller's: nothing here holds on to it.
 func (s *Stream) More() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	more := s.kept[s.told:]
-	s.told = len(s.kept)
+	if len(s.chunks) == 0 {
+		return nil
+	}
+	more := s.chunks[0]
+	if len(more) == cap(more) {
+		s.chunks = s.chunks[1:]
+	} else {
+		s.chunks[0] = more[len(more):] // there is room, so it is the last
+	}
+	s.told += len(more)
 	return more
 }
 

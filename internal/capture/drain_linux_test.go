@@ -2,7 +2,9 @@ package capture
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 
@@ -57,12 +59,12 @@ func TestOutputIsKeptToItsBoundAndCounted(t *testing.T) {
 		}
 		c := writeBoth(t, 1<<30, text, text)
 		for _, s := range []*Stream{&c.Out, &c.Err} {
-			kept := s.More()
+			kept := all(s)
 			cut := s.Cut()
 			if !bytes.Equal(kept, text[:min(size, wire.MaxOutput)]) || cut != (size > wire.MaxOutput) || s.Total() != int64(size) {
 				t.Errorf("%d bytes: %d kept, cut %v, %d counted", size, len(kept), cut, s.Total())
 			}
-			if again := s.More(); len(again) != 0 {
+			if again := all(s); len(again) != 0 {
 				t.Errorf("%d bytes: %d are told again", size, len(again))
 			}
 			if s.Last() != string(text[max(0, size-tailSize):]) {
@@ -90,6 +92,40 @@ func TestAFloodOfBothStreamsIsTold(t *testing.T) {
 		}
 		if told != c.flood {
 			t.Errorf("%d and %d bytes: flood %v", c.out, c.err, told)
+		}
+	}
+}
+
+// TestTheLastWordsOfAFloodAreTheLast: whatever the sizes of the writes, all is
+// counted, and what is remembered is what came last, also while the script is
+// silent and has not ended.
+func TestTheLastWordsOfAFloodAreTheLast(t *testing.T) {
+	c, err := New(1 << 60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	draw := rand.New(rand.NewPCG(1, 2))
+	var last []byte
+	total := int64(0)
+	for _, most := range []int{wire.MaxOutput, 3 * wire.MaxOutput, 2*tailSize + 1, 10, 100_000} {
+		for range 20 {
+			text := make([]byte, draw.IntN(most)+1)
+			for i := range text {
+				text[i] = byte(draw.Uint32())
+			}
+			if _, err := c.Err.W.Write(text); err != nil {
+				t.Fatal(err)
+			}
+			total += int64(len(text))
+			last = append(last, text...)
+			last = last[max(0, len(last)-tailSize):]
+		}
+		for deadline := time.Now().Add(20 * time.Second); c.Err.Total() < total && time.Now().Before(deadline); {
+			runtime.Gosched()
+		}
+		if c.Err.Total() != total || c.Err.Last() != string(last) {
+			t.Fatalf("writes of up to %d bytes: %d of %d counted, or the last %d are not the last", most, c.Err.Total(), total, len(c.Err.Last()))
 		}
 	}
 }

@@ -226,10 +226,19 @@ func (m *monitor) result(a *approved, f facts, fenced report.Fence, hosts []repo
 // tell sends what was captured since the last time, so that a person at a
 // terminal sees output as it comes.
 func (m *monitor) tell(c *capture.Capture) error {
-	if err := m.conn.SendChunks(wire.KindStdout, c.Out.More()); err != nil {
+	if err := m.tellOf(wire.KindStdout, &c.Out); err != nil {
 		return err
 	}
-	return m.conn.SendChunks(wire.KindStderr, c.Err.More())
+	return m.tellOf(wire.KindStderr, &c.Err)
+}
+
+func (m *monitor) tellOf(kind wire.Kind, s *capture.Stream) error {
+	for more := s.More(); len(more) > 0; more = s.More() {
+		if err := m.conn.SendChunks(kind, more); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // deliver sends the rest of the kept output and then the result.
