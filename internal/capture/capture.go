@@ -134,31 +134,29 @@ func (c *Capture) Progress(start time.Time) wire.Progress {
 }
 
 // pump reads until the stream ends or is closed: the first MiB into what is
-// kept, the rest only to count it and to know its last words.
+// kept, of the rest what is needed to know its last words.
 func (s *Stream) pump(came func(n int, kept bool)) {
-	for room := s.room(); room != nil; room = s.room() {
-		n, err := s.r.Read(room)
-		if n > 0 {
-			s.total.Add(int64(n))
-			s.keep(n)
-			came(n, true)
-		}
-		if err != nil {
-			return
-		}
-	}
-	d := s.newDropper()
-	defer d.close()
-	buf := make([]byte, d.size())
+	var null *os.File
+	defer func() { _ = null.Close() }() // fails where it is nil
+	var passing []byte
 	for {
-		n, err := s.r.Read(buf)
-		s.remember(buf[:n])
-		if err == nil {
-			n += d.drop()
+		into := s.room()
+		if into == nil && passing == nil {
+			passing = make([]byte, 4*tailSize)
+			null, _ = os.OpenFile(os.DevNull, os.O_WRONLY, 0) // without it all is read
+		}
+		kept := into != nil
+		if !kept {
+			into = passing
+		}
+		n, err := s.r.Read(into)
+		s.took(into[:n], kept)
+		if !kept && err == nil {
+			n += s.drop(null)
 		}
 		if n > 0 {
 			s.total.Add(int64(n))
-			came(n, false)
+			came(n, kept)
 		}
 		if err != nil {
 			return
@@ -180,24 +178,17 @@ func (s *Stream) room() []byte {
 	return last[len(last):cap(last)]
 }
 
-// keep holds on to n bytes that were read into the room.
-func (s *Stream) keep(n int) {
-	s.mu.Lock()
-	last := &s.chunks[len(s.chunks)-1]
-	*last = (*last)[:len(*last)+n]
-	b := (*last)[len(*last)-n:]
-	s.kept += n
-	s.mu.Unlock()
-	s.remember(b)
-}
-
-// remember keeps the last bytes.
-func (s *Stream) remember(b []byte) {
+// took remembers the last bytes, and holds on to b when it was read into the room.
+func (s *Stream) took(b []byte, room bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if room {
+		last := &s.chunks[len(s.chunks)-1]
+		*last = (*last)[:len(*last)+len(b)]
+		s.kept += len(b)
+	}
 	b = b[max(0, len(b)-tailSize):]
-	s.tail = append(s.tail[:0], s.tail[max(0, len(s.tail)+len(b)-tailSize):]...)
-	s.tail = append(s.tail, b...)
+	s.tail = append(append(s.tail[:0], s.tail[max(0, len(s.tail)+len(b)-tailSize):]...), b...)
 }
 
 // More returns what was kept and not yet told, a piece at a time, and nothing

@@ -37,3 +37,21 @@ func (s *Stream) held() bool {
 	})
 	return held
 }
+
+// drop takes out of the pipe what waits in it, whole pages at a time and not
+// copied, and says how many bytes that was. It leaves the last words: they are
+// read next and are a whole tail, so nothing before the gap gets next to them.
+func (s *Stream) drop(null *os.File) int {
+	raw, err := s.r.SyscallConn()
+	if err != nil {
+		return 0 // closed: the next read says so
+	}
+	n := int64(0)
+	_ = raw.Control(func(fd uintptr) { // fails only when closed
+		waiting, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ) // FIONREAD of pipe(7)
+		if err == nil && waiting > tailSize {
+			n, _ = unix.Splice(int(fd), nil, int(null.Fd()), nil, waiting-tailSize, unix.SPLICE_F_NONBLOCK)
+		}
+	})
+	return int(max(n, 0))
+}

@@ -10,10 +10,5 @@ func pipe() (r, w *os.File, err error) { return os.Pipe() }
 // held is not known here, so the time for draining is all there is.
 func (s *Stream) held() bool { return true }
 
-// dropper counts nothing here: what is not kept is read like the rest.
-type dropper struct{}
-
-func (*Stream) newDropper() dropper { return dropper{} }
-func (dropper) size() int           { return chunkSize }
-func (dropper) drop() int           { return 0 }
-func (dropper) close()              {}
+// drop drops nothing here: what is not kept is read like the rest.
+func (s *Stream) drop(*os.File) int { return 0 }

@@ -226,16 +226,14 @@ func (m *monitor) result(a *approved, f facts, fenced report.Fence, hosts []repo
 // tell sends what was captured since the last time, so that a person at a
 // terminal sees output as it comes.
 func (m *monitor) tell(c *capture.Capture) error {
-	if err := m.tellOf(wire.KindStdout, &c.Out); err != nil {
-		return err
-	}
-	return m.tellOf(wire.KindStderr, &c.Err)
-}
-
-func (m *monitor) tellOf(kind wire.Kind, s *capture.Stream) error {
-	for more := s.More(); len(more) > 0; more = s.More() {
-		if err := m.conn.SendChunks(kind, more); err != nil {
-			return err
+	for _, s := range []struct {
+		kind wire.Kind
+		*capture.Stream
+	}{{wire.KindStdout, &c.Out}, {wire.KindStderr, &c.Err}} {
+		for more := s.More(); len(more) > 0; more = s.More() {
+			if err := m.conn.SendChunks(s.kind, more); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
