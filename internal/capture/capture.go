@@ -137,19 +137,20 @@ func (c *Capture) Progress(start time.Time) wire.Progress {
 // kept, of the rest what is needed to know its last words.
 func (s *Stream) pump(came func(n int, kept bool)) {
 	var null *os.File
-	defer func() { _ = null.Close() }() // fails where it is nil
 	var passing []byte
-	for {
+	for err := error(nil); err == nil; {
 		into := s.room()
-		if into == nil && passing == nil {
+		kept := into != nil
+		if !kept && passing == nil {
 			passing = make([]byte, 4*tailSize)
 			null, _ = os.OpenFile(os.DevNull, os.O_WRONLY, 0) // without it all is read
+			defer null.Close()
 		}
-		kept := into != nil
 		if !kept {
 			into = passing
 		}
-		n, err := s.r.Read(into)
+		var n int
+		n, err = s.r.Read(into)
 		s.took(into[:n], kept)
 		if !kept && err == nil {
 			n += s.drop(null)
@@ -158,9 +159,6 @@ func (s *Stream) pump(came func(n int, kept bool)) {
 			s.total.Add(int64(n))
 			came(n, kept)
 		}
-		if err != nil {
-			return
-		}
 	}
 }
 
@@ -168,23 +166,21 @@ func (s *Stream) pump(came func(n int, kept bool)) {
 func (s *Stream) room() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	n := len(s.chunks) - 1
 	if s.kept >= wire.MaxOutput {
 		return nil
+	} else if n < 0 || len(s.chunks[n]) == cap(s.chunks[n]) {
+		s.chunks, n = append(s.chunks, make([]byte, 0, chunkSize)), n+1
 	}
-	if n := len(s.chunks); n == 0 || len(s.chunks[n-1]) == cap(s.chunks[n-1]) {
-		s.chunks = append(s.chunks, make([]byte, 0, chunkSize))
-	}
-	last := s.chunks[len(s.chunks)-1]
-	return last[len(last):cap(last)]
+	return s.chunks[n][len(s.chunks[n]):cap(s.chunks[n])]
 }
 
 // took remembers the last bytes, and holds on to b when it was read into the room.
 func (s *Stream) took(b []byte, room bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if room {
-		last := &s.chunks[len(s.chunks)-1]
-		*last = (*last)[:len(*last)+len(b)]
+	if n := len(s.chunks) - 1; room {
+		s.chunks[n] = s.chunks[n][:len(s.chunks[n])+len(b)]
 		s.kept += len(b)
 	}
 	b = b[max(0, len(b)-tailSize):]
@@ -200,12 +196,10 @@ func (s *Stream) More() []byte {
 		return nil
 	}
 	more := s.chunks[0]
-	if len(more) == cap(more) {
-		s.chunks = s.chunks[1:]
-	} else {
-		s.chunks[0] = more[len(more):] // there is room, so it is the last
-	}
 	s.told += len(more)
+	if s.chunks[0] = more[len(more):]; cap(s.chunks[0]) == 0 {
+		s.chunks = s.chunks[1:]
+	}
 	return more
 }
 

@@ -42,16 +42,13 @@ func (s *Stream) held() bool {
 // copied, and says how many bytes that was. It leaves the last words: they are
 // read next and are a whole tail, so nothing before the gap gets next to them.
 func (s *Stream) drop(null *os.File) int {
-	raw, err := s.r.SyscallConn()
-	if err != nil {
-		return 0 // closed: the next read says so
-	}
 	n := int64(0)
-	_ = raw.Control(func(fd uintptr) { // fails only when closed
-		waiting, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ) // FIONREAD of pipe(7)
-		if err == nil && waiting > tailSize {
-			n, _ = unix.Splice(int(fd), nil, int(null.Fd()), nil, waiting-tailSize, unix.SPLICE_F_NONBLOCK)
-		}
-	})
+	if raw, err := s.r.SyscallConn(); err == nil { // else it is closed, as the next read says
+		_ = raw.Control(func(fd uintptr) {
+			if waiting, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ); err == nil && waiting > tailSize { // FIONREAD of pipe(7)
+				n, _ = unix.Splice(int(fd), nil, int(null.Fd()), nil, waiting-tailSize, unix.SPLICE_F_NONBLOCK)
+			}
+		})
+	}
 	return int(max(n, 0))
 }

@@ -225,18 +225,14 @@ func (m *monitor) result(a *approved, f facts, fenced report.Fence, hosts []repo
 
 // tell sends what was captured since the last time, so that a person at a
 // terminal sees output as it comes.
-func (m *monitor) tell(c *capture.Capture) error {
-	for _, s := range []struct {
-		kind wire.Kind
-		*capture.Stream
-	}{{wire.KindStdout, &c.Out}, {wire.KindStderr, &c.Err}} {
-		for more := s.More(); len(more) > 0; more = s.More() {
-			if err := m.conn.SendChunks(s.kind, more); err != nil {
-				return err
-			}
-		}
+func (m *monitor) tell(c *capture.Capture) (err error) {
+	for more := c.Out.More(); len(more) > 0 && err == nil; more = c.Out.More() {
+		err = m.conn.SendChunks(wire.KindStdout, more)
 	}
-	return nil
+	for more := c.Err.More(); len(more) > 0 && err == nil; more = c.Err.More() {
+		err = m.conn.SendChunks(wire.KindStderr, more)
+	}
+	return err
 }
 
 // deliver sends the rest of the kept output and then the result.
