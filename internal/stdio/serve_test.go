@@ -139,11 +139,15 @@ func TestSlowCallsDelayNothing(t *testing.T) {
 	for range 20 {
 		c.event(c.tool.began)
 	}
-	began := time.Now()
-	c.send(`{"jsonrpc":"2.0","id":"p","method":"ping"}` + "\n")
-	c.answer(`"p"`)
-	if took := time.Since(began); took > 50*time.Millisecond {
-		t.Errorf("ping took %v behind 20 slow calls", took)
+	best := time.Hour
+	for range 10 { // a single one is also delayed by whatever else the machine does
+		began := time.Now()
+		c.send(`{"jsonrpc":"2.0","id":"p","method":"ping"}` + "\n")
+		c.answer(`"p"`)
+		best = min(best, time.Since(began))
+	}
+	if best > 50*time.Millisecond {
+		t.Errorf("the quickest of ten pings took %v behind 20 slow calls", best)
 	}
 	close(c.tool.release)
 	for range 20 {
