@@ -170,8 +170,19 @@ func judgeStatus(f facts, want map[string]string) finding {
 	return found("the script read its own status", len(f.self.Posture.Status) > 0, strings.Join(said, ", "), all)
 }
 
+// judgeCapabilities wants every set empty. An ordinary user without a user
+// namespace may not empty the bounding set, which after no_new_privs gives
+// nothing: it bounds what an execve could add.
 func judgeCapabilities(f facts) finding {
-	return judgeStatus(f, map[string]string{"CapInh": "", "CapPrm": "", "CapEff": "", "CapAmb": "", "CapBnd": ""})
+	want := map[string]string{"CapInh": "", "CapPrm": "", "CapEff": "", "CapAmb": "", "CapBnd": ""}
+	if kept := f.self.Posture.Status["CapBnd"]; f.uid != 0 && strings.Trim(kept, "0") != "" {
+		delete(want, "CapBnd")
+		want["NoNewPrivs"] = "1"
+		r := judgeStatus(f, want)
+		r.witness += ", CapBnd " + kept + " (an ordinary user's, of no use after no_new_privs)"
+		return r
+	}
+	return judgeStatus(f, want)
 }
 
 func judgeUID(f facts) finding {

@@ -112,6 +112,30 @@ func TestEveryLayerHasAProof(t *testing.T) {
 	}
 }
 
+// TestTheBoundingSetOfAnOrdinaryUser: without a user namespace it cannot be
+// emptied, and is no fault after no_new_privs; root's is one.
+func TestTheBoundingSetOfAnOrdinaryUser(t *testing.T) {
+	for _, c := range []struct {
+		uid       int
+		bnd, nnp  string
+		effective string
+		want      state
+	}{
+		{1000, "000001ffffffffff", "1", "0000000000000000", stateRefused},
+		{1000, "000001ffffffffff", "0", "0000000000000000", stateWorked},
+		{1000, "000001ffffffffff", "1", "0000000000000400", stateWorked},
+		{1000, "0000000000000000", "1", "0000000000000000", stateRefused},
+		{0, "000001ffffffffff", "1", "0000000000000000", stateWorked},
+	} {
+		f := fenced()
+		f.uid = c.uid
+		f.self.Posture.Status["CapBnd"], f.self.Posture.Status["NoNewPrivs"], f.self.Posture.Status["CapEff"] = c.bnd, c.nnp, c.effective
+		if got := judge(report.Capabilities, f); got.state != c.want {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}
+
 func TestNothingTriedProvesNothing(t *testing.T) {
 	for _, l := range report.Layers() {
 		if got := judge(l, facts{}); got.state == stateRefused {

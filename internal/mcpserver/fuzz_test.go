@@ -9,6 +9,18 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
+// TestASecretThatIsCutIsNotShown: a key that the limit of an error text cuts
+// to less than its shape is removed all the same.
+func TestASecretThatIsCutIsNotShown(t *testing.T) {
+	key := "ghp_abcdefghij1234567890"
+	for short := 1; short < len(key); short++ {
+		r := failure(strings.Repeat(". ", (maxErrorText-short)/2)+key, "")
+		if text := r.Content[0].(mcp.TextContent).Text; strings.Contains(text, "ghp_") {
+			t.Errorf("%d: %q", short, text[len(text)-40:])
+		}
+	}
+}
+
 func TestRedaction(t *testing.T) {
 	for _, x := range []struct{ in, want string }{
 		{"open /a: permission denied", "open /a: permission denied"},
