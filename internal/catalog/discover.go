@@ -166,16 +166,22 @@ func (d *discovery) parent(r *rootScan, dir string) error {
 				r.hidden(dir, e.name)
 			}
 		case e.kind == dirEntry || e.kind == linkEntry:
-			d.entry(r, dir, e)
+			d.entry(r, t, dir, e)
 		}
 	}
 	return nil
 }
 
 // entry looks at one directory or link of a scanned directory.
-func (d *discovery) entry(r *rootScan, dir string, e entry) {
+func (d *discovery) entry(r *rootScan, t *tree, dir string, e entry) {
 	path := filepath.Join(dir, e.name)
 	isSkills := dir == r.real && e.name == "skills"
+	if e.kind == dirEntry && !isSkills { // a directory of a real path has a real path
+		if isSkill, sure := t.holds(e.name, skillFile); sure {
+			d.directory(r, path, isSkill, false)
+			return
+		}
+	}
 	real, err := filepath.EvalSymlinks(path)
 	switch {
 	case err != nil && isSkills, err == nil && isSkills && !inside(r.real, real):
@@ -199,6 +205,12 @@ func (d *discovery) entry(r *rootScan, dir string, e entry) {
 	if name := filepath.Base(real); isSkill && e.kind == linkEntry && name != e.name {
 		r.link(path, NameMismatch, "the link leads to "+real+", whose skill is served as "+quote(name)+"; a grant has to use that name", real)
 	}
+	d.directory(r, real, isSkill, isSkills)
+}
+
+// directory takes in a directory by its real path. isSkills says that it is
+// there to hold skills.
+func (d *discovery) directory(r *rootScan, real string, isSkill, isSkills bool) {
 	if d.reached[real] {
 		return
 	}

@@ -3,6 +3,7 @@ package catalog
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
 // File is one file of a bundle. Path is relative to the skill with "/" between
@@ -61,18 +62,14 @@ func (s *Skill) measure() {
 // Measure asks for the sizes of the files of all skills, several skills at a
 // time. It is for a caller that is about to list them all; it may be left out.
 func (c *Catalog) Measure() {
-	next := make(chan *Skill)
+	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(c.Skills)) {
 		workers.Go(func() {
-			for s := range next {
-				s.Bytes()
+			for i := next.Add(1) - 1; i < int64(len(c.Skills)); i = next.Add(1) - 1 {
+				c.Skills[i].Bytes()
 			}
 		})
 	}
-	for _, s := range c.Skills {
-		next <- s
-	}
-	close(next)
 	workers.Wait()
 }

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // DefaultMaxSkills is how many skills are served unless the owner says so.
@@ -67,21 +68,15 @@ type result struct {
 // the kernel, and twice the processors keep them busy.
 func readAll(ctx context.Context, all []candidate, opts *Options) []result {
 	results := make([]result, len(all))
-	next := make(chan int)
+	var next atomic.Int64
 	var readers sync.WaitGroup
 	for range min(2*runtime.GOMAXPROCS(0), len(all), 16) {
 		readers.Go(func() {
-			for i := range next {
-				if ctx.Err() == nil {
-					results[i] = readSkill(ctx, all[i], opts)
-				}
+			for i := next.Add(1) - 1; i < int64(len(all)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				results[i] = readSkill(ctx, all[i], opts)
 			}
 		})
 	}
-	for i := range all {
-		next <- i
-	}
-	close(next)
 	readers.Wait()
 	return results
 }

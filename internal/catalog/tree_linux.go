@@ -8,6 +8,7 @@ import (
 	"path"
 	"runtime"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -18,9 +19,9 @@ import (
 // file. It is not safe for concurrent use.
 type tree struct {
 	fd      int
-	buf     []byte  // for getdents64
-	entries []entry // of the last directory
-	path    []byte  // of the last entry
+	buf     *[32 << 10]byte // for getdents64; of lists, from the first list on
+	entries []entry         // of the last directory
+	path    []byte          // of the last entry
 }
 
 // openTree opens a directory. It needs no right to list it.
@@ -31,10 +32,28 @@ func openTree(dir string) (*tree, error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: dir, Err: err}
 	}
-	return &tree{fd: fd, buf: make([]byte, 32<<10)}, nil
+	return &tree{fd: fd}, nil
 }
 
-func (t *tree) close() { _ = unix.Close(t.fd) }
+// lists are the memory that directories are listed into: most skills have two
+// small ones, which need a fraction of it.
+var lists = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
+func (t *tree) close() {
+	_ = unix.Close(t.fd)
+	if t.buf != nil {
+		lists.Put(t.buf)
+		t.buf = nil
+	}
+}
+
+// holds says whether a directory of the tree has something of a name, in one
+// call. sure is false when that could not be found out so.
+func (t *tree) holds(dir, name string) (there, sure bool) {
+	var st unix.Stat_t
+	err := unix.Fstatat(t.fd, dir+"/"+name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	return err == nil, err == nil || errors.Is(err, unix.ENOENT)
+}
 
 // list gives the entries of a directory below (rel is "." for the tree itself)
 // in no order; they are good until the next call. sizes asks for the sizes of
@@ -45,10 +64,13 @@ func (t *tree) list(rel string, sizes bool) (out []entry, whole bool, err error)
 		return nil, false, &os.PathError{Op: "open", Path: rel, Err: err}
 	}
 	defer unix.Close(fd)
+	if t.buf == nil {
+		t.buf = lists.Get().(*[32 << 10]byte)
+	}
 	t.entries = t.entries[:0]
 	t.path = append(t.path[:0], below(rel)...)
 	for len(t.entries) <= maxEntries && !whole {
-		n, err := retry(func() (int, error) { return unix.Getdents(fd, t.buf) })
+		n, err := retry(func() (int, error) { return unix.Getdents(fd, t.buf[:]) })
 		if err != nil {
 			return nil, false, &os.PathError{Op: "list", Path: rel, Err: err}
 		}

@@ -62,6 +62,7 @@ func walking(root string, want int) func() (time.Duration, error) {
 func scanning(root string, want int) func() (time.Duration, error) {
 	return timed(func() error {
 		c := catalog.Scan(context.Background(), catalog.Options{Roots: []string{root}, MaxSkills: 4096})
+		c.Measure()
 		n := 0
 		for _, s := range c.Skills {
 			n += len(s.Files())
