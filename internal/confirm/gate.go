@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,6 +33,10 @@ type Gate struct {
 	now      func() time.Time
 	rand     io.Reader
 
+	// born begins the nonce of every approval that this gate issues.
+	born    string
+	doubted atomic.Bool
+
 	mu     sync.Mutex
 	latest time.Time // the latest time seen: the clock of the gate never goes back
 }
@@ -47,6 +53,11 @@ func New(c Config) (*Gate, error) {
 	if g.rand == nil {
 		g.rand = rand.Reader
 	}
+	var b [6]byte
+	if _, err := io.ReadFull(g.rand, b[:]); err != nil {
+		return nil, fmt.Errorf("make the confirmation gate: %w", err)
+	}
+	g.born = b64.EncodeToString(b[:])
 	if c.Store != "" {
 		g.disk = &directory{path: c.Store}
 		g.spent = both{&memory{}, g.disk}
@@ -156,13 +167,13 @@ func (g *Gate) claims(c Call, ttl time.Duration) (claims, error) {
 	if err != nil {
 		return claims{}, err
 	}
-	var n [16]byte
+	var n [12]byte
 	if _, err := io.ReadFull(g.rand, n[:]); err != nil {
 		return claims{}, fmt.Errorf("make a nonce: %w", err)
 	}
 	return claims{
 		Tool: c.Tool, Target: c.Target, Hash: hash,
-		Expiry: g.clock().Add(ttl).UnixMilli(), Nonce: b64.EncodeToString(n[:]),
+		Expiry: g.clock().Add(ttl).UnixMilli(), Nonce: g.born + b64.EncodeToString(n[:]),
 	}, nil
 }
 
@@ -185,6 +196,17 @@ func (g *Gate) CheckState(rawState string, c Call) (Approval, error) {
 	return g.check(statePrefix, rawState, c)
 }
 
+// Doubt says that scripts may have changed the folder of spent approvals. From
+// then on only approvals that this gate issued count, since it remembers by
+// itself which of them were used; with the folder gone nobody knows of others.
+// Without a folder it changes nothing.
+func (g *Gate) Doubt() { g.doubted.Store(true) }
+
+// unknown reports whether nobody can say if a nonce was used.
+func (g *Gate) unknown(nonce string) bool {
+	return g.disk != nil && g.doubted.Load() && !strings.HasPrefix(nonce, g.born)
+}
+
 // check follows the order of the contract: form and MAC, tool, reuse, expiry,
 // then what would happen.
 func (g *Gate) check(prefix, rawText string, c Call) (Approval, error) {
@@ -202,6 +224,9 @@ func (g *Gate) check(prefix, rawText string, c Call) (Approval, error) {
 	}
 	if used {
 		return Approval{}, &Rejection{TokenReused}
+	}
+	if g.unknown(cl.Nonce) {
+		return Approval{}, &Rejection{TokenInvalid}
 	}
 	if now.UnixMilli() > cl.Expiry {
 		return Approval{}, &Rejection{TokenExpired}

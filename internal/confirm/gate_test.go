@@ -304,3 +304,65 @@ func FuzzSealed(f *testing.F) {
 		}
 	})
 }
+
+// TestADoubtedStore: a script may have taken the records of used approvals away.
+// Without the doubt the approval acts again, which is what the test is about.
+func TestADoubtedStore(t *testing.T) {
+	call := Call{Tool: "skill_run", Target: "a/b"}
+	make32 := func(store string) *Gate {
+		g, err := New(Config{Settings: Settings{Mode: AskUser, TTL: time.Hour}, Key: make([]byte, 32), Store: store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { g.Close() })
+		return g
+	}
+	token := func(g *Gate) string {
+		o, err := g.Offer(call, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o.Token
+	}
+	use := func(g *Gate, token string) Code {
+		a, err := g.CheckToken(token, call)
+		if err == nil {
+			err = g.Spend(a)
+		}
+		code, rejected := Rejected(err)
+		if err != nil && !rejected {
+			t.Fatal(err)
+		}
+		return code
+	}
+	store := filepath.Join(t.TempDir(), "spent")
+	first := make32(store)
+	used := token(first)
+	if code := use(first, used); code != "" {
+		t.Fatalf("the first use: %s", code)
+	}
+	records, err := filepath.Glob(filepath.Join(store, "*"))
+	if err != nil || len(records) != 1 || os.Remove(records[0]) != nil {
+		t.Fatalf("the records: %v %v", records, err)
+	}
+	if code := use(first, used); code != TokenReused {
+		t.Errorf("the gate that saw it used: %q", code)
+	}
+	doubting := make32(store)
+	doubting.Doubt()
+	if code := use(doubting, used); code != TokenInvalid {
+		t.Errorf("after a restart: %q", code)
+	}
+	own := token(doubting)
+	if a, b := use(doubting, own), use(doubting, own); a != "" || b != TokenReused {
+		t.Errorf("its own: %q, then %q", a, b)
+	}
+	if code := use(make32(store), used); code != "" {
+		t.Errorf("the attack does not work without the doubt: %q", code)
+	}
+	alone := make32("")
+	alone.Doubt()
+	if code := use(alone, token(make32(""))); code != "" {
+		t.Errorf("a gate without a folder: %q", code)
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"skill-mcp/internal/audit"
 	"skill-mcp/internal/confirm"
+	"skill-mcp/internal/report"
 	"skill-mcp/internal/rpc"
 )
 
@@ -22,6 +23,9 @@ const confirmationKey = "confirmation"
 // ones mcp-go sends elicitation/create and calls the handler again, so the
 // whole plan has been made anew by the time an answer is looked at.
 func (s *Server) approve(ctx context.Context, r mcp.CallToolRequest, in runInput, p *planned) (confirm.Approval, *mcp.CallToolResult, error) {
+	if p.will.Fence.Row(report.NSMount).Got != report.Enforced {
+		s.deps.Gate.Doubt() // nothing hides the folder of spent approvals from runs here
+	}
 	call := rpc.FromContext(ctx)
 	// A client of which nothing is known is not asked: it might never answer.
 	rail := s.deps.Gate.Settings().Rail(call.Elicitation() == rpc.Declared)
