@@ -27,7 +27,7 @@ func TestAWantThatPassesIsNotForEver(t *testing.T) {
 		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: free + spare, Max: plenty.Max}); err != nil {
 			t.Fatal(err)
 		}
-		i := New(policy.Interpreter{Name: "bash"}, "/usr/bin:/bin")
+		i := New(policy.Interpreter{Name: "bash"}, "/usr/bin:/bin", nil)
 		i.Ask(func(int) {})
 		before := i.State(true)
 		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &plenty); err != nil {

@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"skill-mcp/internal/beneath"
 	"skill-mcp/internal/policy"
 	"skill-mcp/internal/spawn"
 	"skill-mcp/internal/wire"
@@ -34,6 +35,7 @@ const versionWait = 5 * time.Second
 type Interpreter struct {
 	entry policy.Interpreter
 	path  string
+	held  []string // what scripts may write
 	prog  spawn.Program
 
 	known   chan struct{}
@@ -42,11 +44,13 @@ type Interpreter struct {
 	short   bool   // of descriptors or processes, while it was looked up
 }
 
-// New resolves an entry on the server's PATH.
-func New(entry policy.Interpreter, path string) *Interpreter {
-	i := &Interpreter{entry: entry, path: path, known: make(chan struct{})}
+// New resolves an entry on the server's PATH. A program below a folder that
+// scripts may write is refused: they could put another in its place, which would
+// be asked for its version outside the fence.
+func New(entry policy.Interpreter, path string, writable []string) *Interpreter {
+	i := &Interpreter{entry: entry, path: path, held: writable, known: make(chan struct{})}
 	var err error
-	if i.prog, err = resolve(entry, path); err != nil {
+	if i.prog, err = resolve(entry, path, writable); err != nil {
 		i.reason = err.Error()
 	}
 	i.short = short()
@@ -64,7 +68,7 @@ func (i *Interpreter) Again(started func(pid int)) {
 	}
 	if i.short {
 		i.Close()
-		*i = *New(i.entry, i.path)
+		*i = *New(i.entry, i.path, i.held)
 		i.Ask(started)
 	}
 }
@@ -132,13 +136,13 @@ func (i *Interpreter) Close() {
 }
 
 // resolve finds the program, opens it once and computes what it reads.
-func resolve(entry policy.Interpreter, path string) (spawn.Program, error) {
+func resolve(entry policy.Interpreter, path string, writable []string) (spawn.Program, error) {
 	p := spawn.Program{Name: entry.Name, Args: entry.Args, Env: entry.Env}
 	var err error
 	if entry.Path != "" {
-		p.Path, p.File, err = openProgram(entry.Path)
+		p.Path, p.File, err = openProgram(entry.Path, writable)
 	} else {
-		p.Path, p.File, err = search(entry.Name, path)
+		p.Path, p.File, err = search(entry.Name, path, writable)
 	}
 	if err != nil {
 		return spawn.Program{}, err
@@ -152,7 +156,7 @@ func resolve(entry policy.Interpreter, path string) (spawn.Program, error) {
 
 // search goes through a PATH. A shim of a version manager is a script that
 // needs the state of a home directory which no run has, so it is passed over.
-func search(name, path string) (string, *os.File, error) {
+func search(name, path string, writable []string) (string, *os.File, error) {
 	if filepath.Base(name) != name {
 		return "", nil, fmt.Errorf("interpreter name %q is a path; give it as the policy's path", name)
 	}
@@ -161,7 +165,7 @@ func search(name, path string) (string, *os.File, error) {
 		if !filepath.IsAbs(dir) {
 			continue // "" and "." would take a program from wherever the server was started
 		}
-		real, f, err := openProgram(filepath.Join(dir, name+ExeSuffix))
+		real, f, err := openProgram(filepath.Join(dir, name+ExeSuffix), writable)
 		if err == nil {
 			return real, f, nil
 		}
@@ -176,10 +180,13 @@ func search(name, path string) (string, *os.File, error) {
 }
 
 // openProgram opens a regular, executable, native program at its real path.
-func openProgram(path string) (string, *os.File, error) {
+func openProgram(path string, writable []string) (string, *os.File, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return "", nil, err
+	}
+	if tree := beneath.Crosses(path, writable); tree != "" {
+		return "", nil, fmt.Errorf("%s can be replaced by scripts, which may write %s; install it elsewhere", path, tree)
 	}
 	info, err := os.Stat(real)
 	if err != nil {

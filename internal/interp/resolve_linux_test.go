@@ -16,7 +16,7 @@ import (
 // ask resolves an entry and waits for its version.
 func ask(t *testing.T, e policy.Interpreter, path string) wire.Interpreter {
 	t.Helper()
-	i := New(e, path)
+	i := New(e, path, nil)
 	t.Cleanup(i.Close)
 	i.Ask(func(int) {})
 	return i.State(true)
@@ -108,7 +108,7 @@ func TestWhatCannotRunSaysWhy(t *testing.T) {
 func TestAProgramOfOtherBytesIsNotAsked(t *testing.T) {
 	_, path := copyOf(t, "bash", "bash")
 	for pin, want := range map[string]bool{"": true, strings.Repeat("0", 64): false} {
-		i := New(policy.Interpreter{Name: "bash", Path: path, SHA256: pin}, "")
+		i := New(policy.Interpreter{Name: "bash", Path: path, SHA256: pin}, "", nil)
 		asked := false
 		i.Ask(func(int) { asked = true })
 		if s := i.State(true); asked != want || (s.Reason == "") != want {

@@ -8,6 +8,7 @@ import (
 
 	"skill-mcp/internal/config"
 	"skill-mcp/internal/grant"
+	"skill-mcp/internal/policy"
 	"skill-mcp/internal/policyfile"
 	"skill-mcp/internal/wire"
 )
@@ -46,10 +47,7 @@ func Assemble(look grant.Lookup, o Options) (config.Front, wire.Boot, error) {
 	}
 	f.Policy, f.PolicyFile, f.PolicyOwners = chosen.Policy, chosen.File, []int{os.Getuid()}
 	f.Warnings = append(f.Warnings, chosen.Notes...)
-	writable, why := dataDir(f.DataDir, f.Roots)
-	if why != "" {
-		f.Warnings = append(f.Warnings, why)
-	}
+	writable := narrow(&f, exe)
 	b := wire.Boot{
 		Policy: f.Policy, Grants: f.Grants, Hosted: f.Hosted, Roots: f.Roots, DataDir: writable,
 		FrontUID: -1, AllowUnscrubbed: f.AllowUnscrubbed, Version: f.Version,
@@ -58,21 +56,52 @@ func Assemble(look grant.Lookup, o Options) (config.Front, wire.Boot, error) {
 	return f, b, nil
 }
 
-// dataDir is the data folder that scripts may write, or "" and why not: one
-// that lies in a folder of skills, or around it, would let a script rewrite
-// skills that were approved for something else.
-func dataDir(dir string, roots []string) (writable, why string) {
-	if dir == "" {
-		return "", ""
+// narrow takes out of the policy what scripts must not write, gives the data
+// folder that they may or "", and leaves a warning for each that they may not.
+func narrow(f *config.Front, exe string) (dataDir string) {
+	held := map[string]string{f.PolicyFile: "the policy file", filepath.Dir(exe): "this program"}
+	may := func(name, dir string) bool {
+		why := overlaps(dir, f.Roots, held)
+		if why != "" {
+			f.Warnings = append(f.Warnings, fmt.Sprintf("scripts may not write %s %s: it %s; give it a folder of its own", name, dir, why))
+		}
+		if why == "" && f.AuditPath != "" && within(resolved(f.AuditPath), resolved(dir)) {
+			f.Warnings = append(f.Warnings, fmt.Sprintf("scripts can change the audit file %s: they may write %s %s", f.AuditPath, name, dir))
+		}
+		return why == ""
 	}
-	data := resolved(dir)
-	for _, r := range roots {
-		root := resolved(r)
-		if within(data, root) || within(root, data) {
-			return "", fmt.Sprintf("scripts may not write MCP_DATA_DIR %s: it overlaps the folder of skills %s; give it a folder of its own", dir, r)
+	kept := []policy.Path{}
+	for _, w := range f.Policy.Write {
+		if may("the policy's", w.Path) {
+			kept = append(kept, w)
 		}
 	}
-	return dir, ""
+	if len(kept) < len(f.Policy.Write) {
+		f.Policy.Write = kept
+	}
+	if f.DataDir != "" && may("MCP_DATA_DIR", f.DataDir) {
+		dataDir = f.DataDir
+	}
+	return dataDir
+}
+
+// overlaps says why scripts must not write a folder, "" when they may: one that
+// lies in a folder of skills, or around it, would let a script rewrite skills
+// that were approved for something else; one with a file of the owner's side in
+// it, the next start of the server.
+func overlaps(dir string, roots []string, held map[string]string) (why string) {
+	data := resolved(dir)
+	for _, r := range roots {
+		if root := resolved(r); within(data, root) || within(root, data) {
+			return "overlaps the folder of skills " + r
+		}
+	}
+	for path, what := range held {
+		if path != "" && within(resolved(path), data) {
+			return "holds " + what + ", " + path
+		}
+	}
+	return ""
 }
 
 // resolved follows links as far as the path exists.

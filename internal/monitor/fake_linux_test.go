@@ -81,7 +81,7 @@ func onHost(t *testing.T, h host) *server {
 		scrub: wire.Scrub{State: environ.Scrubbed}, roots: []beneath.Place{root}, host: h, fences: map[policy.Network]report.Fence{},
 		conn: wire.NewConn(wire.Monitor, theirs), frames: make(chan frame),
 	}
-	i := interp.New(policy.Interpreter{Name: "true"}, "/usr/bin:/bin")
+	i := interp.New(policy.Interpreter{Name: "true"}, "/usr/bin:/bin", nil)
 	i.Ask(func(int) {})
 	m.interps = []*interp.Interpreter{i}
 	served := make(chan error, 1)

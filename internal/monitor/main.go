@@ -141,8 +141,12 @@ func (m *monitor) read(boot io.ReadCloser) error {
 
 // resolve looks the closed set up.
 func (m *monitor) resolve() {
+	writable := []string{m.boot.DataDir}
+	for _, w := range m.boot.Policy.Write {
+		writable = append(writable, w.Path)
+	}
 	for _, e := range m.boot.Policy.Interpreters {
-		m.interps = append(m.interps, interp.New(e, m.env["PATH"]))
+		m.interps = append(m.interps, interp.New(e, m.env["PATH"], writable))
 	}
 }
 
