@@ -50,9 +50,9 @@ func TestMoreIsToldOnce(t *testing.T) {
 	}
 }
 
-// all gives what More gives until it has nothing more.
+// all gives what More gives until it has nothing more, or has told too much.
 func all(s *Stream) (kept []byte) {
-	for more := s.More(); len(more) > 0; more = s.More() {
+	for more := s.More(); len(more) > 0 && len(kept) <= 2*wire.MaxOutput; more = s.More() {
 		kept = append(kept, more...)
 	}
 	return kept

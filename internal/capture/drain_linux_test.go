@@ -121,7 +121,7 @@ func TestTheLastWordsOfAFloodAreTheLast(t *testing.T) {
 			last = append(last, text...)
 			last = last[max(0, len(last)-tailSize):]
 		}
-		for deadline := time.Now().Add(20 * time.Second); c.Err.Total() < total && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(10 * time.Second); c.Err.Total() < total && time.Now().Before(deadline); {
 			runtime.Gosched()
 		}
 		if c.Err.Total() != total || c.Err.Last() != string(last) {
