@@ -196,6 +196,10 @@ func TestWithALayerOffItsAttackWorks(t *testing.T) {
 		{[]string{"ns-mount", "private-tmp", "landlock-fs"}, "net.js", []string{"unix decoy"}},
 		{[]string{"ns-pid", "uid", "landlock-scope"}, "sig.js", []string{"signal monitor"}},
 		{[]string{"ns-pid", "uid", "seccomp", "landlock-scope", "capabilities", "parent-protected"}, "sig.js", []string{"nice monitor"}},
+		{[]string{"ns-pid", "ns-mount", "private-tmp", "uid", "seccomp", "landlock-fs", "landlock-scope", "capabilities", "parent-protected"}, "SKILL.md", []string{
+			"tgkill monitor", "tkill monitor", "sched_setaffinity monitor", "setpriority monitor", "ioprio_set monitor",
+			"open monitor oom_score_adj",
+		}},
 		{[]string{"seccomp"}, "SKILL.md", []string{"socket vsock", "add_key", "clone3", "prlimit parent", "io_uring_setup", "personality", "socket udp"}},
 	} {
 		t.Run(strings.Join(c.layers, " ")+" "+c.script, func(t *testing.T) {

@@ -60,7 +60,17 @@ var (
 	zero     [512]byte
 	vector   = unix.Iovec{Base: &zero[0], Len: 8}
 	cpuLimit = unix.Rlimit{Cur: 1, Max: 1}
+
+	onlyFirst uint64  = 1
+	kept      []*byte // paths, as long as the calls need them
 )
+
+// of gives the address of the path of a process's file.
+func of(pid uintptr, name string) uintptr {
+	p, _ := unix.BytePtrFromString("/proc/" + strconv.Itoa(int(pid)) + "/" + name) // no NUL in it
+	kept = append(kept, p)
+	return uintptr(unsafe.Pointer(p))
+}
 
 // acts are the calls. monitor is outside the run, parent may be its init.
 func acts(monitor, parent uintptr) []act {
@@ -70,6 +80,12 @@ func acts(monitor, parent uintptr) []act {
 	root := uintptr(unsafe.Pointer(unsafe.StringData("/\x00")))
 	limit := uintptr(unsafe.Pointer(&cpuLimit))
 	return []act{
+		{"open monitor mem", unix.SYS_OPENAT, [6]uintptr{0, of(monitor, "mem"), unix.O_RDWR}},
+		{"open monitor environ", unix.SYS_OPENAT, [6]uintptr{0, of(monitor, "environ"), unix.O_RDONLY}},
+		{"open monitor descriptors", unix.SYS_OPENAT, [6]uintptr{0, of(monitor, "fd"), unix.O_RDONLY | unix.O_DIRECTORY}},
+		{"open monitor oom_score_adj", unix.SYS_OPENAT, [6]uintptr{0, of(monitor, "oom_score_adj"), unix.O_WRONLY}},
+		{"open monitor timerslack", unix.SYS_OPENAT, [6]uintptr{0, of(monitor, "timerslack_ns"), unix.O_WRONLY}},
+		{"open monitor root", unix.SYS_OPENAT, [6]uintptr{0, of(monitor, "root/etc"), unix.O_RDONLY | unix.O_DIRECTORY}},
 		{"clone3", unix.SYS_CLONE3, [6]uintptr{mem, 88}},
 		{"clone newuser", unix.SYS_CLONE, [6]uintptr{unix.CLONE_NEWUSER | uintptr(unix.SIGCHLD)}},
 		{"clone newns upper bits", unix.SYS_CLONE, [6]uintptr{unix.CLONE_NEWNS | 1<<40 | uintptr(unix.SIGCHLD)}},
@@ -101,6 +117,18 @@ func acts(monitor, parent uintptr) []act {
 		{"setpriority user", unix.SYS_SETPRIORITY, [6]uintptr{2, 0, 19}},
 		{"ioprio_set parent", unix.SYS_IOPRIO_SET, [6]uintptr{1, parent, 0x6000}},
 		{"kill monitor", unix.SYS_KILL, [6]uintptr{monitor, 0}},
+		{"tgkill monitor", unix.SYS_TGKILL, [6]uintptr{monitor, monitor, 0}},
+		{"tkill monitor", unix.SYS_TKILL, [6]uintptr{monitor, 0}},
+		{"process_vm_writev monitor", unix.SYS_PROCESS_VM_WRITEV, [6]uintptr{monitor, iov, 1, iov, 1}},
+		{"process_vm_readv monitor", unix.SYS_PROCESS_VM_READV, [6]uintptr{monitor, iov, 1, iov, 1}},
+		{"kcmp monitor", unix.SYS_KCMP, [6]uintptr{monitor, monitor}},
+		{"sched_setaffinity monitor", unix.SYS_SCHED_SETAFFINITY, [6]uintptr{monitor, 8, uintptr(unsafe.Pointer(&onlyFirst))}},
+		{"sched_setscheduler monitor", unix.SYS_SCHED_SETSCHEDULER, [6]uintptr{monitor, unix.SCHED_IDLE, mem}},
+		{"setpriority monitor", unix.SYS_SETPRIORITY, [6]uintptr{0, monitor, 19}},
+		{"ioprio_set monitor", unix.SYS_IOPRIO_SET, [6]uintptr{1, monitor, 0x6000}},
+		{"migrate_pages monitor", unix.SYS_MIGRATE_PAGES, [6]uintptr{monitor, 1, mem, mem}},
+		{"socket sctp", unix.SYS_SOCKET, [6]uintptr{unix.AF_INET, unix.SOCK_STREAM, 132}},
+		{"socket smc", unix.SYS_SOCKET, [6]uintptr{unix.AF_INET, unix.SOCK_STREAM, 256}},
 		{"socket vsock", unix.SYS_SOCKET, [6]uintptr{unix.AF_VSOCK, unix.SOCK_STREAM}},
 		{"socket vsock upper bits", unix.SYS_SOCKET, [6]uintptr{unix.AF_VSOCK | 1<<32, unix.SOCK_STREAM}},
 		{"socket netlink", unix.SYS_SOCKET, [6]uintptr{unix.AF_NETLINK, unix.SOCK_RAW}},
