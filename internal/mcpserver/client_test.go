@@ -23,6 +23,7 @@ type client struct {
 	caps   string // JSON of the client's capabilities, for modern requests
 	// answer is asked for requests of the server; "" means no answer.
 	answer func(method string, params json.RawMessage) string
+	asked  chan string // ids of the server's requests, when somebody listens
 
 	mu      sync.Mutex
 	frames  []string // notifications, in order
@@ -74,6 +75,9 @@ func (c *client) Queue(frame []byte, _ bool) {
 		if c.answer == nil {
 			c.t.Errorf("the server asked: %s", m.Method)
 			return
+		}
+		if c.asked != nil {
+			c.asked <- string(m.ID)
 		}
 		if a := c.answer(m.Method, m.Params); a != "" {
 			go c.receive(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, m.ID, a))
