@@ -14,7 +14,7 @@ import (
 // Prevents: seeing and signalling any process that is not the run's; and node
 // as process 1, which neither reaps nor dies of signals.
 // Needs: CAP_SYS_ADMIN: root, or the user namespace of user_map.
-// Order: before mounts, which place the /proc that only a process inside the
+// Order: before view, which places the /proc that only a process inside the
 // namespace can make. This process stays outside.
 // On failure: the layer is given up or the run aborted. Test: TestStep/pid_namespace
 func (c *child) pidNamespace() error {

@@ -126,7 +126,7 @@ func (c *child) identity() error {
 // Prevents: a run that believes in limits which bind somebody else.
 // Needs: groups the monitor could make: v1 joined by the thread that cloned,
 // v2 by CLONE_INTO_CGROUP (Linux 5.7), so that no instruction ran outside.
-// Order: before mounts, which hide the host's /proc, and before allocations.
+// Order: before view, which hides the host's /proc, and before allocations.
 // On failure: the layer is given up or the run aborted. Test: TestStep/cgroup
 func (c *child) cgroup() error {
 	if len(c.Cgroups) == 0 {
@@ -168,7 +168,7 @@ func inGroup(text, controller, suffix string) bool {
 // Prevents: every address but the run's own loopback being there at all.
 // Needs: a network namespace; for the way out of mode declared also
 // CAP_NET_ADMIN in it.
-// Order: before mounts, since /dev/net/tun is the host's.
+// Order: before view, which takes the host's /dev/net/tun out of sight.
 // On failure: the layer is given up or the run aborted. Test: TestStep/network
 func (c *child) network() error {
 	switch {
