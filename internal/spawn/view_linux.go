@@ -47,7 +47,7 @@ var devices = [...]string{"null", "zero", "full", "random", "urandom"}
 // grants fills in what a run may see and open: o.View, o.Rules and o.Marks.
 func (h *Host) grants(s Spec, o *order.Order, r *Run, conf string) {
 	b := r.base
-	if b == nil || !sameProgram(s, r.bornFor) {
+	if b == nil || !sameBase(s, r.bornFor) {
 		b = h.base(s, o, r)
 	}
 	b.conf = conf
@@ -109,9 +109,9 @@ func (h *Host) base(s Spec, o *order.Order, r *Run) *builder {
 	return b
 }
 
-// sameProgram reports whether both have the same base: takeStandby compares the
+// sameBase reports whether both have the same base: takeStandby compares the
 // rest.
-func sameProgram(a, b Spec) bool {
+func sameBase(a, b Spec) bool {
 	return a.Exec.Path == b.Exec.Path && slices.Equal(a.Exec.Read, b.Exec.Read) && slices.Equal(a.Policy.Read, b.Policy.Read) && a.DataDir == b.DataDir
 }
 
@@ -144,7 +144,7 @@ func (b *builder) skeleton(s Spec, o *order.Order) {
 	b.ops[homePath] = order.ViewOp{Kind: "own", Path: homePath}
 }
 
-// add puts one row in place, unless something wider is there.
+// add puts one row in place, and the rule that opens it; access 0 is no rule.
 func (b *builder) add(v order.ViewOp, access int64) {
 	b.ops[v.Path] = v
 	if access != 0 {
