@@ -33,10 +33,10 @@ const versionWait = 5 * time.Second
 // complete when the constructor returns; version and reason when known is
 // closed, some time after ask.
 type Interpreter struct {
-	entry policy.Interpreter
-	path  string
-	held  []string // what scripts may write
-	prog  spawn.Program
+	entry    policy.Interpreter
+	path     string
+	writable []string // folders that scripts may write
+	prog     spawn.Program
 
 	known   chan struct{}
 	version string
@@ -48,7 +48,7 @@ type Interpreter struct {
 // scripts may write is refused: they could put another in its place, which would
 // be asked for its version outside the fence.
 func New(entry policy.Interpreter, path string, writable []string) *Interpreter {
-	i := &Interpreter{entry: entry, path: path, held: writable, known: make(chan struct{})}
+	i := &Interpreter{entry: entry, path: path, writable: writable, known: make(chan struct{})}
 	var err error
 	if i.prog, err = resolve(entry, path, writable); err != nil {
 		i.reason = err.Error()
@@ -68,7 +68,7 @@ func (i *Interpreter) Again(started func(pid int)) {
 	}
 	if i.short {
 		i.Close()
-		*i = *New(i.entry, i.path, i.held)
+		*i = *New(i.entry, i.path, i.writable)
 		i.Ask(started)
 	}
 }
