@@ -53,3 +53,21 @@ func FuzzEnvRange(f *testing.F) {
 		}
 	})
 }
+
+func TestSecretIn(t *testing.T) {
+	e := Environ{"TOKEN": "0123456789", "SHORT": "abc"}
+	if e.SecretIn(`{"x":"0123456789"}`, []string{"SHORT", "TOKEN"}) != "TOKEN" || e.SecretIn("abc ${TOKEN}", []string{"SHORT", "TOKEN"}) != "" {
+		t.Error("a value in the text is missed, or a name is taken for one")
+	}
+}
+
+func TestZoneName(t *testing.T) {
+	for tz, want := range map[string]string{
+		"": "", "UTC": "UTC", ":Asia/Tokyo": ":Asia/Tokyo", "/usr/share/zoneinfo/Asia/Tokyo": "Asia/Tokyo",
+		":/usr/share/zoneinfo/Asia/Tokyo": "Asia/Tokyo", "/etc/localtime": "/etc/localtime",
+	} {
+		if got := ZoneName(tz); got != want {
+			t.Errorf("%q: %q, want %q", tz, got, want)
+		}
+	}
+}

@@ -127,13 +127,6 @@ func TestBuildEnv(t *testing.T) {
 	}
 }
 
-func TestSecretIn(t *testing.T) {
-	e := environ.Environ{"TOKEN": "0123456789", "SHORT": "abc"}
-	if e.SecretIn(`{"x":"0123456789"}`, []string{"SHORT", "TOKEN"}) != "TOKEN" || e.SecretIn("abc ${TOKEN}", []string{"SHORT", "TOKEN"}) != "" {
-		t.Error("a value in the text is missed, or a name is taken for one")
-	}
-}
-
 func TestPreflightNamesTheLimitAndWhatItNeeds(t *testing.T) {
 	if why := preflight(policy.Defaults()); why != "" {
 		t.Error(why)
