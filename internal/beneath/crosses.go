@@ -6,6 +6,10 @@ import (
 	"strings"
 )
 
+// maxLinks ends the lookup of a loop. No system opens a path by more links: Linux
+// follows 40, Windows 63.
+const maxLinks = 255
+
 // Crosses gives the first of trees that a lookup of an absolute path comes by,
 // in a link on the way or at its end; "" when it stays out of all. Whoever may
 // write there decides what the path is.
@@ -21,7 +25,7 @@ func Crosses(path string, trees []string) string {
 		}
 	}
 	at, rest := root(path), strings.TrimPrefix(filepath.Clean(path), root(path))
-	for hops := 0; hops < 255; { // the kernel follows 40 links; a path has no more parts than this that matter
+	for hops := 0; hops < maxLinks; {
 		if info, err := os.Stat(at); err == nil {
 			for _, t := range known {
 				if os.SameFile(info, t.info) {

@@ -36,7 +36,8 @@ func Lengths(s string) (escapedOnce, escapedTwice int) {
 }
 
 // growth is by how much a text grows: escaped once in the lower half, twice in
-// the upper. Texts are far below the 600 MiB at which the lower would overflow.
+// the upper. Texts are far below the 682 MiB of control characters, each six
+// bytes longer when escaped twice, at which the upper would overflow.
 type growth uint64
 
 func (g growth) plus(s string, i int) growth {

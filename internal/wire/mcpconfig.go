@@ -26,8 +26,10 @@ type mcpServerFields struct {
 	Lifecycle       string   `json:"lifecycle"`
 }
 
-// CheckMCPConfig accepts, as the MCP configuration of a run, exactly one object of servers and an empty list of
-// imports, since anything in that list would pull in the user's own servers.
+// CheckMCPConfig accepts, as the MCP configuration of a run, JSON with exactly
+// one object of servers and an empty list of imports, since anything in that
+// list would pull in the user's own servers. The error says what is wrong in
+// words that follow "the run's MCP configuration: ".
 func CheckMCPConfig(text []byte) error {
 	if len(text) > maxMCPConfig {
 		return fmt.Errorf("it has %d bytes, at most %d", len(text), maxMCPConfig)
