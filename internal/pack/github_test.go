@@ -172,41 +172,45 @@ func TestB50RequestBudget(t *testing.T) {
 	}
 }
 
-func TestB50OtherHostsAndLies(t *testing.T) {
+// withFile is a repository of a skill with one more file, f.
+func withFile(t *testing.T) (*fakeGitHub, *bench) {
+	g := newFakeGitHub(t, map[string]string{"SKILL.md": string(md("x")), "f": "1234"})
+	return g, newBench(t).with(g)
+}
+
+// previewCode is the code of a preview of it, or of what is wrong with its skill.
+func (b *bench) previewCode() string {
+	p, err := b.Preview(context.Background(), "https://github.com/o/r")
+	if err != nil {
+		return codeOf(err)
+	}
+	return p.Candidates[0].codes()
+}
+
+func TestB50OtherHosts(t *testing.T) {
 	asked := 0
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
 	defer other.Close()
-	fresh := func(t *testing.T) (*fakeGitHub, *bench) {
-		g := newFakeGitHub(t, map[string]string{"SKILL.md": string(md("x")), "f": "1234"})
-		return g, newBench(t).with(g)
-	}
-	preview := func(b *bench) (*Preview, string) {
-		p, err := b.Preview(context.Background(), "https://github.com/o/r")
-		if err != nil {
-			return nil, codeOf(err)
-		}
-		return p, p.Candidates[0].codes()
-	}
 	t.Run("a download address on another host", func(t *testing.T) {
-		g, b := fresh(t)
+		g, b := withFile(t)
 		g.urls["f"] = other.URL + "/f"
-		if _, code := preview(b); code != "github.foreign-host" || asked != 0 {
+		if code := b.previewCode(); code != "github.foreign-host" || asked != 0 {
 			t.Errorf("%s, asked %d times", code, asked)
 		}
 	})
 	t.Run("a redirect to another host", func(t *testing.T) {
-		g, b := fresh(t)
+		g, b := withFile(t)
 		g.raw = func(w http.ResponseWriter, name string) bool {
 			w.Header().Set("Location", other.URL+"/f")
 			w.WriteHeader(http.StatusFound)
 			return true
 		}
-		if _, code := preview(b); code != "github.foreign-host" || asked != 0 {
+		if code := b.previewCode(); code != "github.foreign-host" || asked != 0 {
 			t.Errorf("%s, asked %d times", code, asked)
 		}
 	})
 	t.Run("a redirect on the same host", func(t *testing.T) {
-		g, b := fresh(t)
+		g, b := withFile(t)
 		g.raw = func(w http.ResponseWriter, name string) bool {
 			if name != "f" {
 				return false
@@ -215,24 +219,27 @@ func TestB50OtherHostsAndLies(t *testing.T) {
 			w.WriteHeader(http.StatusFound)
 			return true
 		}
-		if _, code := preview(b); code != CodeFileUnusable { // another length than listed
+		if code := b.previewCode(); code != CodeFileUnusable { // another length than listed
 			t.Error(code)
 		}
 	})
+}
+
+func TestB50Lies(t *testing.T) {
 	t.Run("a declared length beyond the limit", func(t *testing.T) {
-		g, b := fresh(t)
+		g, b := withFile(t)
 		g.raw = func(w http.ResponseWriter, name string) bool {
 			if name == "f" {
 				w.Header().Set("Content-Length", fmt.Sprint(MaxFileBytes+1))
 			}
 			return name == "f"
 		}
-		if _, code := preview(b); code != CodeFileUnusable {
+		if code := b.previewCode(); code != CodeFileUnusable {
 			t.Error(code)
 		}
 	})
 	t.Run("a body without end", func(t *testing.T) {
-		g, b := fresh(t)
+		g, b := withFile(t)
 		sent := 0
 		g.raw = func(w http.ResponseWriter, name string) bool {
 			if name != "f" {
@@ -244,31 +251,34 @@ func TestB50OtherHostsAndLies(t *testing.T) {
 			}
 			return true
 		}
-		if _, code := preview(b); code != CodeFileUnusable || sent > MaxFileBytes+(16<<20) {
+		if code := b.previewCode(); code != CodeFileUnusable || sent > MaxFileBytes+(16<<20) {
 			t.Errorf("%s after %d bytes", code, sent)
 		}
 	})
 	t.Run("a size that lies", func(t *testing.T) {
-		g, b := fresh(t)
+		g, b := withFile(t)
 		g.sizes["f"] = 3
-		if _, code := preview(b); code != CodeFileUnusable {
+		if code := b.previewCode(); code != CodeFileUnusable {
 			t.Error(code)
 		}
 	})
 	t.Run("a size beyond the limit is not downloaded", func(t *testing.T) {
-		g, b := fresh(t)
+		g, b := withFile(t)
 		g.sizes["f"] = MaxFileBytes + 1
-		if _, code := preview(b); code != CodeFileSize || g.loads != 0 {
+		if code := b.previewCode(); code != CodeFileSize || g.loads != 0 {
 			t.Errorf("%s, %d downloads", code, g.loads)
 		}
 	})
+}
+
+func TestB50NamesOfListings(t *testing.T) {
 	for name, bad := range map[string]string{"a path in a name": "../../x", "a slash": "a/b", "a device": "nul", "an escape": "a\x1bb"} {
 		t.Run(name, func(t *testing.T) {
-			g, b := fresh(t)
+			g, b := withFile(t)
 			g.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				_ = json.NewEncoder(w).Encode([]listed{{Name: "SKILL.md", Type: "file", Size: 1, DownloadURL: g.URL + "/raw/SKILL.md"}, {Name: bad, Type: "file", Size: 1, DownloadURL: g.URL + "/raw/f"}})
 			})
-			if _, code := preview(b); code != CodeFileUnusable {
+			if code := b.previewCode(); code != CodeFileUnusable {
 				t.Error(code)
 			}
 		})
