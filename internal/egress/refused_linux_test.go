@@ -65,7 +65,16 @@ let all = ''
 c.on('data', d => { all += d; if (!all.includes('evil') && all.includes('/one')) c.write('GET /two HTTP/1.1\r\nHost: evil.test\r\n\r\n') })
 c.on('error', e => console.log(e.code)); c.on('close', () => console.log(all.includes('evil') ? 'reached' : 'cut'))`
 
-func TestRunIsRefused(t *testing.T) {
+// refused is what a run tries in vain.
+type refused struct {
+	name   string
+	config egresswire.Config
+	argv   []string
+	stdout string // what the program must say
+	record string // what the evidence must hold
+}
+
+func refusedRows() []refused {
 	node := func(text string, args ...string) []string { return append([]string{"node", "-e", text}, args...) }
 	listed := hosts("api.example.test", "*.wild.test")
 	list := func(names ...string) egresswire.Config { return hosts(append(names, "api.example.test")...) }
@@ -73,13 +82,7 @@ func TestRunIsRefused(t *testing.T) {
 	narrowed.Ports = []uint16{443}
 	noPort := listed
 	noPort.Ports = []uint16{0}
-	rows := []struct {
-		name   string
-		config egresswire.Config
-		argv   []string
-		stdout string // what the program must say
-		record string // what the evidence must hold
-	}{
+	return []refused{
 		{"an unlisted name", listed, node(connectText, "evil.test", "80"), "ENOTFOUND", "name-not-listed evil.test"},
 		{"the apex of a wildcard", listed, node(connectText, "wild.test", "80"), "ENOTFOUND", "name-not-listed wild.test"},
 		{"a name that only ends like a listed one", listed, node(connectText, "evilapi.example.test", "80"), "ENOTFOUND", "name-not-listed evilapi.example.test"},
@@ -136,7 +139,10 @@ func TestRunIsRefused(t *testing.T) {
 		{"a listed NAT64 address", list("64:ff9b::a9fe:a9fe"), node(connectText, "64:ff9b::a9fe:a9fe", "80"), "ECONNREFUSED", "internal-address 64:ff9b::a9fe:a9fe 64:ff9b::a9fe:a9fe"},
 		{"anything when nothing is listed", hosts(), node(connectText, "api.example.test", "80"), "ENOTFOUND", "name-not-listed api.example.test"},
 	}
-	for _, row := range rows {
+}
+
+func TestRunIsRefused(t *testing.T) {
+	for _, row := range refusedRows() {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			before := theWorld.internalHits()
