@@ -12,9 +12,10 @@ func (b bench) product(root string, env ...string) (*raw, error) {
 	return startRaw(append([]string{"SKILLS_DIR=" + root, "MCP_SKILL_MAX=4096"}, env...), filepath.Join(b.bin, "skill-mcp"))
 }
 
-// boot is the time from the start of a server to the answer of a call; the
-// end of the server is not measured.
-func boot(start func() (*raw, error), method string) func() (time.Duration, error) {
+// boot is the time from the start of a server to the answer of a call, of
+// initialize itself where that is the method; the end of the server is not
+// measured.
+func boot(start func() (*raw, error), method string, params any) func() (time.Duration, error) {
 	return func() (time.Duration, error) {
 		begun := time.Now()
 		r, err := start()
@@ -26,7 +27,7 @@ func boot(start func() (*raw, error), method string) func() (time.Duration, erro
 			return 0, err
 		}
 		if method != "initialize" {
-			if _, err := r.call(method, struct{}{}); err != nil {
+			if _, err := r.call(method, params); err != nil {
 				return 0, err
 			}
 		}
@@ -59,16 +60,16 @@ func bootTable(b bench) ([]table, error) {
 		defer os.RemoveAll(root)
 		roots[s.name] = root
 		for _, method := range []string{"initialize", "tools/list"} {
-			rows = append(rows, row{name: s.name + ", " + method, do: boot(func() (*raw, error) { return b.product(root) }, method)})
+			rows = append(rows, row{name: s.name + ", " + method, do: boot(func() (*raw, error) { return b.product(root) }, method, struct{}{})})
 		}
 	}
 	minimal := func() (*raw, error) { return startRaw(nil, filepath.Join(b.bin, "minimal"), roots["no skill"]) }
 	node := timed(bare(b.node, "-e", "0"))
 	rows = append(rows, row{name: rowNode, do: node}, row{name: rowNode + " again", do: node},
-		row{name: "minimal mcp-go, initialize", do: boot(minimal, "initialize")}, row{name: rowMinimal, do: boot(minimal, "tools/list")})
+		row{name: "minimal mcp-go, initialize", do: boot(minimal, "initialize", nil)}, row{name: rowMinimal, do: boot(minimal, "tools/list", struct{}{})})
 	script := boot(func() (*raw, error) {
 		return startRaw(nil, b.node, filepath.Join(b.suites, "skill-server.mjs"), roots["32 skills of 4 files"])
-	}, "tools/list")
+	}, "tools/list", struct{}{})
 	var notes []string
 	if _, err := script(); err != nil {
 		notes = append(notes, fmt.Sprintf("The TypeScript skill server is left out: it does not work here (%v; make tools).", err))

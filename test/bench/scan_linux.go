@@ -93,20 +93,7 @@ func (b bench) largeTable() (table, error) {
 	}
 	defer os.RemoveAll(root)
 	rounds := min(b.rounds, 60)
-	start := func() (*raw, error) { return b.product(root) }
-	toList := func() (time.Duration, error) {
-		begun := time.Now()
-		r, err := start()
-		if err != nil {
-			return 0, err
-		}
-		defer r.close()
-		if err := r.initialize(); err != nil {
-			return 0, err
-		}
-		_, err = r.call("tools/call", map[string]any{"name": "skill_list", "arguments": struct{}{}})
-		return time.Since(begun), err
-	}
+	toList := boot(func() (*raw, error) { return b.product(root) }, "tools/call", map[string]any{"name": "skill_list", "arguments": struct{}{}})
 	const floor, scan = "getdents and fstatat, one thread", "catalog.Scan"
 	rows := []row{
 		{name: floor, do: walking(root, skills*files)}, {name: floor + " again", do: walking(root, skills*files)},
