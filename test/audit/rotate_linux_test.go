@@ -46,6 +46,23 @@ func serve(t *testing.T, path string, logged *os.File) *mcpclient.Client {
 	return c
 }
 
+// audited is a server whose audit lies in a folder that only its owner may
+// enter, the path of the audit, and that of what it logs.
+func audited(t *testing.T) (c *mcpclient.Client, path, logged string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "log")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { log.Close() })
+	path = filepath.Join(dir, "audit.jsonl")
+	return serve(t, path, log), path, log.Name()
+}
+
 // preview has the server write one line of its audit.
 func preview(t *testing.T, c *mcpclient.Client) {
 	t.Helper()
@@ -83,17 +100,7 @@ func lines(t *testing.T, path string) int {
 // the owner has moved the old one away and sends SIGHUP. The folder is closed
 // to everybody but its owner, so the front could not open the file itself.
 func TestRotation(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "log")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "audit.jsonl")
-	logged, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer logged.Close()
-	c := serve(t, path, logged)
+	c, path, logged := audited(t)
 	preview(t, c)
 	for turn, old := range []string{path + ".1", path + ".2"} {
 		if got := lines(t, path); got != 1 {
@@ -111,7 +118,7 @@ func TestRotation(t *testing.T) {
 		}
 		await(t, "the new file", func() bool { _, err := os.Stat(path); return err == nil })
 		await(t, "the old file's end", func() bool { // made is not yet taken over
-			return bytes.Count(read(t, logged.Name()), []byte("because=SIGHUP")) == turn+1
+			return bytes.Count(read(t, logged), []byte("because=SIGHUP")) == turn+1
 		})
 		preview(t, c)
 		if was, is := lines(t, old), lines(t, path); was != 2 || is != 1 {
@@ -126,17 +133,7 @@ func TestRotation(t *testing.T) {
 // TestRotationThatCannotBe: the audit goes on in the old file, and the log says
 // what is wrong.
 func TestRotationThatCannotBe(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "log")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "audit.jsonl")
-	logged, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer logged.Close()
-	c := serve(t, path, logged)
+	c, path, logged := audited(t)
 	old := path + ".1"
 	if err := os.Rename(path, old); err != nil {
 		t.Fatal(err)
@@ -147,7 +144,7 @@ func TestRotationThatCannotBe(t *testing.T) {
 	if err := c.Process().Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "a line in the log", func() bool { return strings.Contains(string(read(t, logged.Name())), "the audit was not rotated") })
+	await(t, "a line in the log", func() bool { return strings.Contains(string(read(t, logged)), "the audit was not rotated") })
 	preview(t, c)
 	if got := lines(t, old); got != 1 {
 		t.Errorf("%d lines in the old file", got)
