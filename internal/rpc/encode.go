@@ -229,7 +229,9 @@ func appendValue(dst []byte, value any) ([]byte, error) {
 const hexDigits = "0123456789abcdef"
 
 // appendString writes s as a JSON string. Bytes that are not UTF-8 become
-// U+FFFD, as encoding/json has it.
+// U+FFFD, as encoding/json has it. It is for methods, keys and messages of
+// errors: jsontext is quicker from a few hundred bytes on, and wants room behind
+// short ones that they do not have.
 func appendString(dst []byte, s string) []byte {
 	if !utf8.ValidString(s) {
 		s = string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD")))
