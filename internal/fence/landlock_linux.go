@@ -36,7 +36,7 @@ func handledFS(abi int64) uint64 {
 // interpreter may open, so that landlock has only the skill's own to add.
 // Needs: Linux 5.13 with landlock in lsm=.
 // Order: after view, in which the paths are looked up; before go.
-// On failure: the run is aborted. Test: TestStep/rules
+// On failure: the layer is given up or the run aborted. Test: TestStep/rules
 func (c *child) ruleset() error {
 	if c.ABI == 0 {
 		return nil

@@ -111,6 +111,7 @@ func TestDegraded(t *testing.T) {
 		{name: "landlock is not in the kernel", deny: "landlock_create_ruleset=38", absent: landlock, reason: "ENOSYS|function not implemented"},
 		{name: "landlock is not in lsm=", deny: "landlock_create_ruleset=95", absent: landlock, reason: "operation not supported"},
 		{name: "landlock is filtered by a container", deny: "landlock_create_ruleset=1", absent: landlock, reason: "operation not permitted"},
+		{name: "landlock takes no rules", deny: "landlock_add_rule=1", absent: landlock, reason: "operation not permitted"},
 		{name: "landlock cannot be enforced", deny: "landlock_restrict_self=1", absent: landlock, reason: "restrict self"},
 		{name: "seccomp is not in the kernel", deny: "seccomp=38", absent: []report.Layer{report.Seccomp}, reason: "function not implemented"},
 		{name: "mounts are denied", deny: "fsopen=1,mount=1,open_tree=1", absent: []report.Layer{report.NSMount}, partial: []report.Layer{report.PrivateTmp}, reason: "operation not permitted"},

@@ -232,7 +232,7 @@ func giveUp(e *SetupError, p policy.Policy, lacks map[report.Layer]lack) bool {
 		for _, n := range nsFlags {
 			layers = append(layers, n.layer)
 		}
-	case e.Stage == "landlock" && e.Layer == "":
+	case (e.Stage == "rules" || e.Stage == "landlock") && e.Layer == "": // both make the one rule set
 		layers = []report.Layer{report.LandlockFS, report.LandlockNet, report.LandlockScope}
 	case e.Layer == "":
 		return false
@@ -337,7 +337,8 @@ func (h *Host) Spare(pid int) {
 	h.spared[pid] = true
 }
 
-// Close gives up the uid and the starting thread.
+// Close ends the child that waits and gives up the uid, the starting thread and
+// every descriptor.
 func (h *Host) Close() error {
 	h.closed = true
 	h.dismiss()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"skill-mcp/internal/policy"
+	"skill-mcp/internal/report"
 	"skill-mcp/internal/seccomp"
 )
 
@@ -101,6 +102,18 @@ func TestFilters(t *testing.T) {
 		}
 		if len(p) > 400 { // each instruction is loaded at every start
 			t.Errorf("%s: %d instructions", mode, len(p))
+		}
+	}
+}
+
+// TestAStepWithoutALayerGivesUpWhatItIsFor: the rule set is of all three layers
+// of Landlock, in whichever of its steps it fails; a step that is of no layer
+// ends the run.
+func TestAStepWithoutALayerGivesUpWhatItIsFor(t *testing.T) {
+	for stage, want := range map[string]int{"rules": 3, "landlock": 3, "user_map": 4, "chdir": 0} {
+		lacks := map[report.Layer]lack{}
+		if again := giveUp(&SetupError{Stage: stage, Errno: "EPERM"}, testPolicy(), lacks); again != (want > 0) || len(lacks) != want {
+			t.Errorf("%s: again %v, without %v", stage, again, lacks)
 		}
 	}
 }
