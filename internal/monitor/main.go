@@ -173,8 +173,8 @@ func (m *monitor) openRoots() {
 	}
 }
 
-// hello sends what was probed. Sweep comes first: what a killed monitor left
-// behind must not disturb a probe.
+// hello sends what was probed. What a killed monitor left is taken away here,
+// after the probe, which it cannot disturb: names are a process's own.
 func (m *monitor) hello() error {
 	r := wire.Ready{
 		Version: m.boot.Version, Scrub: m.scrub, Roots: m.states, EnvNames: map[string]bool{},

@@ -79,7 +79,8 @@ func (m *monitor) execute(a *approved, config []byte) error {
 }
 
 // watch waits for the end of the leader or for what ends it: deadline, cancel,
-// flood, a limit that is passed, a lost network, or the front's end. Plans are answered meanwhile.
+// flood, a limit that is passed, a lost network, or the front's end. Plans are
+// answered meanwhile.
 func (m *monitor) watch(r run, c *capture.Capture, lost <-chan struct{}, timeout time.Duration) (f facts, gone error) {
 	start := time.Now()
 	deadline, kill := time.NewTimer(timeout), (<-chan time.Time)(nil)

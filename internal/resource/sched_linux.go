@@ -16,8 +16,8 @@ const slice = 100 * time.Microsecond
 // Soon has the kernel run this process soon rather than long: a deadline, an
 // answer and the next step of a set-up should not wait behind programs that
 // compute. All threads get short slices, and with them those that they start,
-// in this process and in others. A kernel or a filter that
-// refuses it leaves everything as it was: nothing but time depends on it.
+// in this process and in others. A kernel or a filter that refuses it leaves
+// everything as it was: nothing but time depends on it.
 func Soon() {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {

@@ -251,7 +251,7 @@ func (r *Run) await(probe bool) error {
 }
 
 // receive reads one record, and takes what comes with it: the sender's pid,
-// the run's /tmp, its way out. Kind 0 is the end.
+// the run's /tmp, its mount namespaces, its way out. Kind 0 is the end.
 func (r *Run) receive() (kind byte, body []byte, err error) {
 	buf, oob := make([]byte, 64<<10), make([]byte, 256)
 	var n, on int
