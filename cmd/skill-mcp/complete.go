@@ -19,7 +19,8 @@ const completeWait = 2 * time.Second
 type completer = func(c *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective)
 
 // completeWords gives every command that takes a name, a folder or a file of a
-// kind its words: what is served, what was imported, and nothing else.
+// kind its words: what is served, what was imported, what the store keeps, and
+// nothing else.
 func completeWords(root *cobra.Command) {
 	for path, words := range map[string]completer{
 		"show": servedSkills, "run": servedScripts, "policy explain": servedSkills,

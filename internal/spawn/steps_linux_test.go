@@ -45,7 +45,7 @@ func attacks(t *testing.T) []attack {
 		{step: "network", act: "connect:" + listener(t), refused: `^ENETUNREACH$`, works: `^ok$`, on: caged, off: []report.Layer{report.NSNet}},
 		{step: "pid_namespace", act: "kill:" + me, refused: `^ESRCH$`, works: `^ok$`, on: append(caged, report.UID), off: []report.Layer{report.NSPid}},
 		{step: "mount_namespace", act: "stat:/sys/kernel", refused: `^ENOENT$`, works: `^ENOENT$`, without: "mount_namespace"}, // slower, not weaker
-		{step: "rules", act: "read:" + markPath, refused: `^EACCES$`, works: `^EACCES$`, without: "rules"}, // landlock makes the set then
+		{step: "rules", act: "read:" + markPath, refused: `^EACCES$`, works: `^EACCES$`, without: "rules"},                     // landlock makes the set then
 		{step: "mounts", act: "stat:/sys/kernel", refused: `^ENOENT$`, works: `^ok$`, off: []report.Layer{report.NSMount}},
 		{step: "mounts", act: "stat:" + me2(t), refused: `^ENOENT$`, works: `^ok$`, on: caged, off: []report.Layer{report.NSMount}},
 		{step: "hostname", act: "host", refused: `^skill$`, works: hostname(t), off: []report.Layer{report.NSIpc}},
