@@ -8,7 +8,6 @@
 package grant
 
 import (
-	"sort"
 	"strings"
 )
 
@@ -116,17 +115,6 @@ func Reserved(name string) bool {
 		}
 	}
 	return false
-}
-
-// ReservedNames returns the exact reserved names in byte order, for the
-// reference documentation.
-func ReservedNames() []string {
-	out := make([]string, 0, len(reservedNames))
-	for n := range reservedNames {
-		out = append(out, n)
-	}
-	sort.Strings(out)
-	return out
 }
 
 // Ambient returns the names that every script receives when they are set in

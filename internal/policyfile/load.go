@@ -28,9 +28,6 @@ type Loaded struct {
 	File    string          // the owner's file, "" = a shipped policy
 }
 
-// Names returns the names of the shipped policies.
-func Names() []string { return shippedNames() }
-
 // Default returns the name of the policy for an environment: hosted where a
 // hosting registration started the server, standalone on Linux, else portable.
 func Default(hosted, linux bool) string {

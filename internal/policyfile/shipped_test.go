@@ -51,7 +51,7 @@ func TestShippedPoliciesRequireWhatTheyPromise(t *testing.T) {
 }
 
 func TestShippedPoliciesGiveAReasonForEachGrant(t *testing.T) {
-	for _, name := range Names() {
+	for _, name := range shippedNames() {
 		p := mustShip(t, name)
 		for _, l := range p.Layers {
 			if l.Why == "" || strings.Contains(l.Why, "does not name") {
@@ -81,7 +81,7 @@ func TestShippedNetworkModes(t *testing.T) {
 }
 
 func TestShippedPoliciesHoldTheDefaultLimits(t *testing.T) {
-	for _, name := range Names() {
+	for _, name := range shippedNames() {
 		if d := cmp.Diff(policy.Defaults(), mustShip(t, name).Limits); d != "" {
 			t.Errorf("%s (-defaults +got):\n%s", name, d)
 		}
@@ -90,7 +90,7 @@ func TestShippedPoliciesHoldTheDefaultLimits(t *testing.T) {
 
 // TestReadyMadeInterpretersLoad takes the comment signs away, as a reader would.
 func TestReadyMadeInterpretersLoad(t *testing.T) {
-	for _, name := range Names() {
+	for _, name := range shippedNames() {
 		text, _ := shipped.Text(name)
 		open := regexp.MustCompile(`(?m)^#(  +\S)`).ReplaceAll(text, []byte("$1"))
 		p, problems := parse(name, open, func(string) policy.Policy { return nothing(name) })
