@@ -100,7 +100,7 @@ func TestFilters(t *testing.T) {
 				}
 			}
 		}
-		if len(p) > 400 { // each instruction is loaded at every start
+		if len(p) > 450 { // each instruction is loaded at every start
 			t.Errorf("%s: %d instructions", mode, len(p))
 		}
 	}

@@ -103,9 +103,11 @@ func setID() []seccomp.Row {
 // namespace holds it.
 func sockets(n policy.Network) []seccomp.Row {
 	family := []seccomp.Test{not(0, unix.AF_UNIX)}
-	out := []seccomp.Row{}
 	if n != policy.NetNone {
 		family = append(family, not(0, unix.AF_INET), not(0, unix.AF_INET6), not(0, unix.AF_NETLINK))
+	}
+	out := []seccomp.Row{{Calls: []string{"socket", "socketpair"}, When: family, Do: noFamily, Why: "families the network mode does not give: vsock, packet, netlink, alg and the rest"}}
+	if n != policy.NetNone {
 		out = append(out,
 			seccomp.Row{Calls: []string{"socket"}, When: []seccomp.Test{is(0, unix.AF_NETLINK), not(2, unix.NETLINK_ROUTE)}, Do: noFamily, Why: "of netlink only the list of interfaces"},
 			seccomp.Row{Calls: []string{"socket"}, When: []seccomp.Test{not(0, unix.AF_UNIX), kind(seccomp.Equal, unix.SOCK_STREAM), not(2, 0), not(2, unix.IPPROTO_TCP)}, Do: noProto, Why: "multipath TCP, SCTP and SMC connect past Landlock, which knows TCP alone"},
@@ -119,7 +121,7 @@ func sockets(n policy.Network) []seccomp.Row {
 			out = append(out, seccomp.Row{Calls: []string{"socket"}, When: []seccomp.Test{is(0, f), kind(seccomp.NotEqual, unix.SOCK_STREAM)}, Do: noProto, Why: "only TCP leads to the proxy"})
 		}
 	}
-	return append(out, seccomp.Row{Calls: []string{"socket", "socketpair"}, When: family, Do: noFamily, Why: "families the network mode does not give: vsock, packet, netlink, alg and the rest"})
+	return out
 }
 
 // metadata is added where nothing but Landlock guards files and the policy is
